@@ -1,0 +1,81 @@
+// Mask and bias: views broadcastable to [batch, heads, seqlen_q, seqlen_kv], never expanded.
+#include "api/validate_steps.h"
+#include "core/text.h"
+
+namespace fovea {
+namespace {
+
+// The extents that a score view may have in this call.
+struct ScoreExtents {
+  std::int64_t storage_q;  // exact extent with dense queries
+  std::int64_t storage_kv;
+  std::int64_t least_q;  // least extent otherwise
+  std::int64_t least_kv;
+};
+
+ScoreExtents score_extents(const fovea_forward_args& a, const ForwardCall& call) {
+  const Problem& p = call.problem;
+  ScoreExtents e{p.seqlen_q, p.seqlen_kv, call.longest_used_q, p.seqlen_kv};
+  if (p.kv_layout == KvLayout::dense) e.storage_kv = a.k.shape[1];
+  return e;
+}
+
+bool batch_and_heads_fit(const fovea_tensor& t, const Problem& p) {
+  const bool batch = t.shape[0] == 1 || t.shape[0] == p.batch;
+  const bool heads = t.shape[1] == 1 || t.shape[1] == p.num_heads_q || t.shape[1] == p.num_heads_kv;
+  return batch && heads;
+}
+
+bool positions_fit(const fovea_tensor& t, const Problem& p, const ScoreExtents& e) {
+  const bool rows =
+      t.shape[2] == 1 || (p.q_layout == QLayout::dense ? t.shape[2] == e.storage_q : t.shape[2] >= e.least_q);
+  const bool keys = p.kv_layout == KvLayout::dense ? t.shape[3] == e.storage_kv : t.shape[3] >= e.least_kv;
+  return rows && keys;
+}
+
+std::string allowed_text(const Problem& p, const ScoreExtents& e) {
+  std::string out = cat("[1 or ", p.batch, ", 1, ", p.num_heads_kv, " or ", p.num_heads_q, ", 1 or ");
+  out += p.q_layout == QLayout::dense ? cat(e.storage_q) : cat("at least ", e.least_q);
+  out += p.kv_layout == KvLayout::dense ? cat(", ", e.storage_kv) : cat(", at least ", e.least_kv);
+  return out + "]";
+}
+
+HeadMode head_mode(const fovea_tensor& t, const Problem& p) {
+  if (t.shape[1] == 1) return HeadMode::broadcast;
+  return t.shape[1] == p.num_heads_q ? HeadMode::q_head : HeadMode::kv_head;
+}
+
+ScoreView score_view(const fovea_tensor& t, HeadMode mode, const Problem& p) {
+  const auto stride = [&t](int d) { return t.shape[d] > 1 ? t.strides[d] : 0; };
+  ScoreView view{t.data, dtype_of(t), stride(0), stride(1), stride(2), stride(3), 1};
+  if (mode == HeadMode::kv_head && p.num_heads_q > 0) view.head_group = p.num_heads_q / p.num_heads_kv;
+  return view;
+}
+
+Check check_score(const Arg& arg, fovea_status status, const fovea_forward_args& a, const ForwardCall& call,
+                  HeadMode& mode, ScoreView& view) {
+  const fovea_tensor& t = *arg.tensor;
+  if (!present(t)) return {};
+  const ScoreExtents extents = score_extents(a, call);
+  if (t.rank != 4 || !batch_and_heads_fit(t, call.problem) || !positions_fit(t, call.problem, extents)) {
+    return Error{.status = status,
+                 .asked = cat(arg.name, " of shape ", shape_text(t)),
+                 .allowed = allowed_text(call.problem, extents),
+                 .why = "it is read at [batch, head, query position, key position]",
+                 .hint = "give missing dimensions extent 1; repeat a dimension with stride 0 instead of copying"};
+  }
+  mode = head_mode(t, call.problem);
+  view = score_view(t, mode, call.problem);
+  return {};
+}
+
+}  // namespace
+
+Check check_scores(const fovea_forward_args& a, ForwardCall& call) {
+  if (Check bad = check_score({"mask", &a.mask}, FOVEA_MASK_SHAPE, a, call, call.problem.mask, call.operands.mask)) {
+    return bad;
+  }
+  return check_score({"bias", &a.bias}, FOVEA_BIAS_SHAPE, a, call, call.problem.bias, call.operands.bias);
+}
+
+}  // namespace fovea

@@ -1,0 +1,96 @@
+// Rows of any dtype and stride to and from contiguous fp32. Compiled once per SIMD target.
+#if defined(FOVEA_CPU_CONVERT_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef FOVEA_CPU_CONVERT_INL_H_
+#undef FOVEA_CPU_CONVERT_INL_H_
+#else
+#define FOVEA_CPU_CONVERT_INL_H_
+#endif
+
+#include <cstring>
+
+#include "device/base/numbers.h"
+#include "hwy/highway.h"
+#include "plan/operands.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace fovea::cpu {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using DF = hn::ScalableTag<float>;
+using VF = hn::Vec<DF>;
+HWY_INLINE constexpr std::int64_t lanes() { return static_cast<std::int64_t>(hn::MaxLanes(DF())); }
+
+HWY_INLINE float load_scalar(fovea_dtype dtype, const std::byte* p) {
+  if (dtype == FOVEA_F32) {
+    float x;
+    std::memcpy(&x, p, sizeof(x));
+    return x;
+  }
+  u16 x;
+  std::memcpy(&x, p, sizeof(x));
+  return dtype == FOVEA_BF16 ? bf16_to_f32(x) : f16_to_f32(x);
+}
+
+HWY_INLINE void store_scalar(fovea_dtype dtype, float x, std::byte* p) {
+  if (dtype == FOVEA_F32) {
+    std::memcpy(p, &x, sizeof(x));
+    return;
+  }
+  const u16 bits = dtype == FOVEA_BF16 ? f32_to_bf16(x) : f32_to_f16(x);
+  std::memcpy(p, &bits, sizeof(bits));
+}
+
+HWY_INLINE VF load_bf16(const std::byte* p) {
+  const hn::Rebind<hwy::bfloat16_t, DF> d16;
+  return hn::PromoteTo(DF(), hn::LoadU(d16, reinterpret_cast<const hwy::bfloat16_t*>(p)));
+}
+
+HWY_INLINE VF load_f16(const std::byte* p) {
+  const hn::Rebind<hwy::float16_t, DF> d16;
+  return hn::PromoteTo(DF(), hn::LoadU(d16, reinterpret_cast<const hwy::float16_t*>(p)));
+}
+
+// Whether Highway widens fp16 in hardware here; elsewhere its emulation does not cover Inf and NaN.
+HWY_INLINE constexpr bool has_f16_vectors() { return HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3; }
+
+// dst[0, count) = src row as fp32; dst[count, padded) = 0. `stride` counts elements.
+HWY_INLINE void load_row(fovea_dtype dtype, const std::byte* src, std::int64_t stride, std::int64_t count,
+                         std::int64_t padded, float* HWY_RESTRICT dst) {
+  const std::int64_t element = dtype == FOVEA_F32 ? 4 : 2;
+  std::int64_t i = 0;
+  if (stride == 1) {
+    const std::int64_t step = lanes();
+    if (dtype == FOVEA_F32) {
+      std::memcpy(dst, src, static_cast<std::size_t>(count) * sizeof(float));
+      i = count;
+    } else if (dtype == FOVEA_BF16) {
+      for (; i + step <= count; i += step) hn::StoreU(load_bf16(src + 2 * i), DF(), dst + i);
+    } else if (has_f16_vectors()) {
+      for (; i + step <= count; i += step) hn::StoreU(load_f16(src + 2 * i), DF(), dst + i);
+    }
+  }
+  for (; i < count; ++i) dst[i] = load_scalar(dtype, src + i * stride * element);
+  for (; i < padded; ++i) dst[i] = 0.0F;
+}
+
+// dst row = (src * a) * b, rounded to dtype.
+HWY_INLINE void store_row(const float* HWY_RESTRICT src, float a, float b, std::int64_t count, fovea_dtype dtype,
+                          std::byte* dst, std::int64_t stride) {
+  const std::int64_t element = dtype == FOVEA_F32 ? 4 : 2;
+  std::int64_t i = 0;
+  if (stride == 1 && dtype == FOVEA_F32) {
+    const VF va = hn::Set(DF(), a);
+    const VF vb = hn::Set(DF(), b);
+    for (; i + lanes() <= count; i += lanes()) {
+      const VF x = hn::Mul(hn::Mul(hn::LoadU(DF(), src + i), va), vb);
+      hn::StoreU(x, DF(), reinterpret_cast<float*>(dst) + i);
+    }
+  }
+  for (; i < count; ++i) store_scalar(dtype, (src[i] * a) * b, dst + i * stride * element);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace fovea::cpu
+HWY_AFTER_NAMESPACE();
+#endif

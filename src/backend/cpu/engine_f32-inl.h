@@ -1,0 +1,141 @@
+// Engine of the fp32 kernel: Q, K and V are widened to fp32 on the way into packed panels, products run on vector FMA.
+//   q: groups of kGemmRows rows, [group][dqk][kGemmRows]      k: panels of keys, [panel][dqk][panel_width]
+//   v: panels of columns, [panel][tile_n][panel_width]        s: rows of kScoreStride, weights replace scores in place
+#if defined(FOVEA_CPU_ENGINE_F32_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef FOVEA_CPU_ENGINE_F32_INL_H_
+#undef FOVEA_CPU_ENGINE_F32_INL_H_
+#else
+#define FOVEA_CPU_ENGINE_F32_INL_H_
+#endif
+
+#include "backend/cpu/gemm-inl.h"
+#include "backend/cpu/tile-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace fovea::cpu {
+namespace HWY_NAMESPACE {
+
+class EngineF32 {
+ public:
+  static constexpr std::int64_t kSubRows = kCpuSubRows;
+  static constexpr Exp kExp = Exp::precise;
+  static constexpr int kScoreStride = 128;  // floats between rows of s; the largest tile_n of this kernel
+  static_assert(kSubRows * kScoreStride <= kCpuScoreFloats);
+  static_assert(kSubRows % kGemmRows == 0 && kCpuPanel % panel_width() == 0);
+
+  explicit EngineF32(const TileTask& task)
+      : task_(task), dqk_(task.problem().head_dim_qk), dv_(task.problem().head_dim_v), tile_n_(task.plan->tile_n) {}
+
+  static float* score_row(const TileTask& task, std::int64_t row) {
+    return task.buffer<float>(task.layout.s) + row * kScoreStride;
+  }
+  static float weight(const TileTask& task, std::int64_t row, std::int64_t n) { return score_row(task, row)[n]; }
+  static HWY_INLINE void store_weights(float* s, VF w0, VF w1, std::int64_t n) {
+    hn::StoreU(w0, DF(), s + n);
+    hn::StoreU(w1, DF(), s + n + lanes());
+  }
+
+  HWY_INLINE void pack_q() const {
+    const float sign = task_.problem().softmax_scale < 0.0F ? -1.0F : 1.0F;
+    const RowView& q = task_.operands->q;
+    float* stage = task_.buffer<float>(task_.layout.stage);
+    float* packed = task_.buffer<float>(task_.layout.q);
+    for (std::int64_t r = 0; r < task_.rows; ++r) {
+      load_row(q.dtype, query_address(task_, r), q.stride_d, dqk_, dqk_, stage);
+      float* dst = packed + r / kGemmRows * kGemmRows * dqk_ + r % kGemmRows;
+      for (std::int64_t c = 0; c < dqk_; ++c) dst[c * kGemmRows] = sign * stage[c];
+    }
+  }
+
+  // Keys [begin, end) of block n0, rounded outwards to whole panels; keys outside are packed as zeros.
+  HWY_INLINE void pack_k(std::int64_t n0, std::int64_t begin, std::int64_t end) const {
+    constexpr std::int64_t kStep = lanes();
+    const std::int64_t padded = (dqk_ + 3) / 4 * 4;
+    float* stage = task_.buffer<float>(task_.layout.stage);
+    float* packed = task_.buffer<float>(task_.layout.k);
+    for (std::int64_t n = begin / kCpuPanel * kCpuPanel; n < panel_end(end); n += kStep) {
+      std::array<const float*, static_cast<std::size_t>(kStep)> rows;
+      for (std::int64_t i = 0; i < kStep; ++i) {
+        float* slot = stage + i * task_.layout.dqk_pad;
+        if (n + i < end) {
+          rows[static_cast<std::size_t>(i)] =
+              stage_row(task_.operands->k, key_address(task_, task_.operands->k, n0 + n + i), dqk_, padded, slot);
+        } else {
+          std::fill_n(slot, padded, 0.0F);
+          rows[static_cast<std::size_t>(i)] = slot;
+        }
+      }
+      transpose(rows, padded, k_panel(packed, n) + n % panel_width(), panel_width());
+    }
+  }
+
+  // As pack_k. Returns whether every value is finite; values that are not are packed as zeros.
+  HWY_INLINE bool pack_v(std::int64_t n0, std::int64_t begin, std::int64_t end) const {
+    const DF d;
+    const hn::RebindToUnsigned<DF> du;
+    const std::int64_t padded = (dv_ + lanes() - 1) / lanes() * lanes();
+    float* stage = task_.buffer<float>(task_.layout.stage);
+    float* packed = task_.buffer<float>(task_.layout.v);
+    auto seen = hn::Zero(du);
+    for (std::int64_t n = begin / kCpuPanel * kCpuPanel; n < panel_end(end); ++n) {
+      const float* row = stage;
+      if (n < end) {
+        row = stage_row(task_.operands->v, key_address(task_, task_.operands->v, n0 + n), dv_, padded, stage);
+      } else {
+        std::fill_n(stage, padded, 0.0F);
+      }
+      for (std::int64_t c = 0; c < padded; c += lanes()) {
+        const VF x = hn::LoadU(d, row + c);
+        const auto bad = nonfinite_lanes(x);
+        seen = hn::Or(seen, bad);
+        float* dst = packed + c / panel_width() * panel_width() * tile_n_ + n * panel_width() + c % panel_width();
+        hn::StoreU(hn::BitCast(d, hn::AndNot(bad, hn::BitCast(du, x))), d, dst);
+      }
+    }
+    return !any_nonfinite(seen);
+  }
+
+  HWY_INLINE void scores(std::int64_t first, std::int64_t rows, const Visible& visible) const {
+    const float* q = task_.buffer<float>(task_.layout.q) + first * dqk_;
+    float* s = task_.buffer<float>(task_.layout.s);
+    for (std::int64_t n = visible.begin; n < visible.end; n += panel_width()) {
+      const float* panel = k_panel(task_.buffer<float>(task_.layout.k), n);
+      for (std::int64_t r = 0; r < rows; r += kGemmRows) {
+        const GemmOperands g{q + r * dqk_, panel, s + r * kScoreStride + n, kScoreStride, dqk_, false};
+        gemm_rows<AStrides<1, kGemmRows>, 2>(g, static_cast<int>(std::min<std::int64_t>(kGemmRows, rows - r)));
+      }
+    }
+  }
+
+  HWY_INLINE void values(std::int64_t first, std::int64_t rows, const Visible& visible) const {
+    const float* s = task_.buffer<float>(task_.layout.s) + visible.begin;
+    for (std::int64_t c = 0; c < dv_; c += panel_width()) {
+      const float* panel = task_.buffer<float>(task_.layout.v) + c * tile_n_ + visible.begin * panel_width();
+      for (std::int64_t r = 0; r < rows; r += kGemmRows) {
+        float* o = task_.buffer<float>(task_.layout.o) + (first + r) * task_.layout.dv_pad + c;
+        const GemmOperands g{s + r * kScoreStride, panel, o, task_.layout.dv_pad, visible.end - visible.begin, true};
+        const int count = static_cast<int>(std::min<std::int64_t>(kGemmRows, rows - r));
+        if (c + lanes() < dv_) {
+          gemm_rows<AStrides<kScoreStride, 1>, 2>(g, count);
+        } else {
+          gemm_rows<AStrides<kScoreStride, 1>, 1>(g, count);
+        }
+      }
+    }
+  }
+
+ private:
+  static std::int64_t panel_end(std::int64_t end) { return (end + kCpuPanel - 1) / kCpuPanel * kCpuPanel; }
+  // Start of the panel that holds key n.
+  float* k_panel(float* packed, std::int64_t n) const {
+    return packed + n / panel_width() * panel_width() * task_.layout.dqk_pad;
+  }
+
+  const TileTask& task_;
+  std::int64_t dqk_, dv_, tile_n_;
+};
+
+}  // namespace HWY_NAMESPACE
+}  // namespace fovea::cpu
+HWY_AFTER_NAMESPACE();
+#endif

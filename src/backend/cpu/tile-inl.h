@@ -1,0 +1,146 @@
+// The loop over key blocks of one task, the same for every engine: see what is visible, pack K and V once per block,
+// then per sub-tile scores -> softmax -> values; at the end normalise and write. An Engine supplies the two products.
+#if defined(FOVEA_CPU_TILE_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef FOVEA_CPU_TILE_INL_H_
+#undef FOVEA_CPU_TILE_INL_H_
+#else
+#define FOVEA_CPU_TILE_INL_H_
+#endif
+
+#include "backend/cpu/pack-inl.h"
+#include "backend/cpu/softmax-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace fovea::cpu {
+namespace HWY_NAMESPACE {
+
+// Keys that any row of the task may see by causal, window and length rules, within the split.
+HWY_INLINE KeyRange task_range(const TileTask& task) {
+  const std::int64_t last = std::min(task.query(task.rows - 1), task.seq.q_used - 1);
+  if (task.query(0) > last) return {};
+  const KeyRange first_row = key_range(task.problem(), task.seq, task.query(0));
+  const KeyRange last_row = key_range(task.problem(), task.seq, last);
+  return {std::max(first_row.begin, task.key_begin), std::min(last_row.end, task.key_end)};
+}
+
+// Inf and NaN in V stand outside the products: packed V holds 0 there, and rows that see the key get the value's effect
+// here. So a row that does not see the key stays bit-identical to a call with zeros there.
+template <class Engine>
+HWY_INLINE void add_nonfinite_values(const TileTask& task, std::int64_t n0, std::int64_t first, std::int64_t rows,
+                                     const Visible& visible, const RowBits* bits) {
+  const RowView& v = task.operands->v;
+  const std::int64_t element = static_cast<std::int64_t>(element_bytes(v.dtype));
+  for (std::int64_t n = visible.begin; n < std::min(visible.end, task.key_end - n0); ++n) {
+    const std::byte* value_row = key_address(task, v, n0 + n);
+    for (std::int64_t c = 0; c < task.problem().head_dim_v; ++c) {
+      const float value = load_scalar(v.dtype, value_row + c * v.stride_d * element);
+      if (std::isfinite(value)) continue;
+      for (std::int64_t r = 0; r < rows; ++r) {
+        if (!visible.all && ((bits[r][n / 64] >> (n % 64)) & 1U) == 0) continue;
+        const float weight = std::max(Engine::weight(task, r, n), std::numeric_limits<float>::min());
+        task.buffer<float>(task.layout.o)[(first + r) * task.layout.dv_pad + c] += weight * value;
+      }
+    }
+  }
+}
+
+template <class Engine>
+HWY_INLINE void softmax_rows(const TileTask& task, std::int64_t n0, std::int64_t first, std::int64_t rows,
+                             const Visible& visible, const RowBits* bits) {
+  const Problem& problem = task.problem();
+  const bool has_bias = task.operands->bias.data != nullptr;
+  const ScoreRule rule{std::abs(problem.softmax_scale), problem.softcap, has_bias};
+  const bool finished = !visible.all || !rule.plain();
+  const std::int64_t count = std::min(visible.end, task.key_end - n0);
+  const std::byte* last = nullptr;
+  const float* bias = nullptr;
+  for (std::int64_t r = 0; r < rows; ++r) {
+    float* s = Engine::score_row(task, r);
+    if (has_bias) {
+      const ScoreView& view = task.operands->bias;
+      const std::byte* source = score_address(task, view, element_bytes(view.dtype), first + r, n0);
+      if (source != last) {
+        bias = bias_row(task, first + r, n0, count, visible.end, task.buffer<float>(task.layout.stage));
+      }
+      last = source;
+    }
+    if (finished) finish_scores(s, rule, bias, visible.all ? nullptr : bits[r], visible.begin, visible.end);
+    const std::int64_t row = first + r;
+    const RowState state{task.buffer<float>(task.layout.m) + row,
+                         task.buffer<float>(task.layout.l) + row * kCpuMaxLanes,
+                         task.buffer<float>(task.layout.o) + row * task.layout.dv_pad, task.layout.dv_pad};
+    softmax_row<Engine::kExp>(s, rule, finished, state, visible.begin, visible.end,
+                              [s](VF w0, VF w1, std::int64_t n) { Engine::store_weights(s, w0, w1, n); });
+  }
+}
+
+// out = o / l, times the sink's factor; lse = m + ln l. Empty rows: 0 and -inf.
+HWY_INLINE void write_rows(const TileTask& task) {
+  const Problem& problem = task.problem();
+  const ForwardOperands& ops = *task.operands;
+  const float infinity = std::numeric_limits<float>::infinity();
+  for (std::int64_t r = 0; r < task.rows; ++r) {
+    const float m = task.buffer<float>(task.layout.m)[r];
+    const float total =
+        hn::GetLane(hn::SumOfLanes(DF(), hn::LoadU(DF(), task.buffer<float>(task.layout.l) + r * kCpuMaxLanes)));
+    const bool empty = total == 0.0F;
+    const float inverse = empty ? 0.0F : 1.0F / total;
+    const float lse = empty ? -infinity : m + std::log(total);
+    const float* o = task.buffer<float>(task.layout.o) + r * task.layout.dv_pad;
+    const std::int64_t head = task.head(r);
+    if (task.partial_out != nullptr) {
+      const std::int64_t row = task.partial_row(r);
+      auto* out = reinterpret_cast<std::byte*>(task.partial_out + row * problem.head_dim_v);
+      store_row(o, inverse, 1.0F, problem.head_dim_v, FOVEA_F32, out, 1);
+      task.partial_lse[row] = lse;
+      continue;
+    }
+    const std::int64_t s = task.seq.q_begin + task.query(r);
+    const float sink = ops.sink != nullptr ? ops.sink[head * ops.sink_stride] : -infinity;
+    const float keep = ops.sink != nullptr && !empty ? 1.0F / (1.0F + std::exp(sink - lse)) : 1.0F;
+    auto* out = const_cast<std::byte*>(address(ops.out, task.seq.q_batch, s, head));
+    store_row(o, inverse, keep, problem.head_dim_v, ops.out.dtype, out, ops.out.stride_d);
+    if (ops.lse != nullptr) ops.lse[task.seq.q_batch * ops.lse_b + head * ops.lse_h + s * ops.lse_s] = lse;
+  }
+}
+
+template <class Engine>
+HWY_INLINE void run_tile(const TileTask& task) {
+  const std::int64_t tile_n = task.plan->tile_n;
+  std::fill_n(task.buffer<float>(task.layout.m), task.layout.rows_pad, -std::numeric_limits<float>::infinity());
+  std::fill_n(task.buffer<float>(task.layout.l), task.layout.rows_pad * kCpuMaxLanes, 0.0F);
+  std::fill_n(task.buffer<float>(task.layout.o), task.layout.rows_pad * task.layout.dv_pad, 0.0F);
+  const KeyRange range = task_range(task);
+  auto* bits = task.buffer<RowBits>(task.layout.bits);
+  VisibilityScan scan(task, tile_n, bits, task.buffer<float>(task.layout.stage));
+  if (range.begin < range.end) {
+    const Engine engine(task);
+    engine.pack_q();
+    for (std::int64_t n0 = range.begin / tile_n * tile_n; n0 < range.end; n0 += tile_n) {
+      const std::int64_t begin = std::max<std::int64_t>(range.begin - n0, 0);
+      const std::int64_t end = std::min(range.end - n0, tile_n);
+      bool packed = false;
+      bool finite = true;
+      for (std::int64_t first = 0; first < task.rows; first += Engine::kSubRows) {
+        const std::int64_t rows = std::min(Engine::kSubRows, task.rows - first);
+        const Visible visible = scan.scan(first, rows, n0);
+        if (visible.empty()) continue;
+        if (!packed) {
+          engine.pack_k(n0, begin, end);
+          finite = engine.pack_v(n0, begin, end);
+          packed = true;
+        }
+        engine.scores(first, rows, visible);
+        softmax_rows<Engine>(task, n0, first, rows, visible, bits);
+        engine.values(first, rows, visible);
+        if (!finite) add_nonfinite_values<Engine>(task, n0, first, rows, visible, bits);
+      }
+    }
+  }
+  write_rows(task);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace fovea::cpu
+HWY_AFTER_NAMESPACE();
+#endif

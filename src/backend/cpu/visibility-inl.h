@@ -1,0 +1,178 @@
+// Which keys of a block the rows of a sub-tile see (contract section 2), as bits, before any score is computed:
+// an empty sub-tile costs neither loads of K and V nor products, a full one takes the path without masking.
+#if defined(FOVEA_CPU_VISIBILITY_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef FOVEA_CPU_VISIBILITY_INL_H_
+#undef FOVEA_CPU_VISIBILITY_INL_H_
+#else
+#define FOVEA_CPU_VISIBILITY_INL_H_
+#endif
+
+#include <algorithm>
+#include <limits>
+
+#include "backend/cpu/convert-inl.h"
+#include "backend/cpu/tile.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace fovea::cpu {
+namespace HWY_NAMESPACE {
+
+inline constexpr std::int64_t kBlockWords = kCpuBlockKeysMax / 64;
+using RowBits = std::uint64_t[kBlockWords];  // bit n % 64 of word n / 64: key n of the block
+
+// The sub-tile against one block. Keys [begin, end) are multiples of kCpuPanel and hold every visible key.
+struct Visible {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+  bool all = true;  // every row sees every key of [begin, end): bits are not written
+  bool empty() const { return begin >= end; }
+};
+
+// Bits [from, to) of one word set; from and to relative to the word.
+HWY_INLINE std::uint64_t bit_range(std::int64_t from, std::int64_t to) {
+  from = std::clamp<std::int64_t>(from, 0, 64);
+  to = std::clamp<std::int64_t>(to, 0, 64);
+  if (from >= to) return 0;
+  const std::uint64_t below_to = to == 64 ? ~0ULL : (1ULL << to) - 1;
+  return below_to & ~((1ULL << from) - 1);
+}
+
+// words = mask row != 0 over keys [0, count).
+HWY_INLINE void mask_row_bits(const std::byte* row, std::int64_t stride, std::int64_t count, RowBits& words) {
+  const auto* bytes = reinterpret_cast<const std::uint8_t*>(row);
+  const hn::ScalableTag<std::uint8_t> d8;
+  const std::int64_t step = static_cast<std::int64_t>(hn::Lanes(d8));
+  std::fill(words, words + kBlockWords, 0);
+  std::int64_t n = 0;
+  if (stride == 1 && step >= 8) {
+    auto* out = reinterpret_cast<std::uint8_t*>(words);
+    for (; n + step <= count; n += step) {
+      hn::StoreMaskBits(d8, hn::Ne(hn::LoadU(d8, bytes + n), hn::Zero(d8)), out + n / 8);
+    }
+  }
+  for (; n < count; ++n) words[n / 64] |= std::uint64_t{bytes[n * stride] != 0} << (n % 64);
+}
+
+// words = bias row != -inf over keys [0, count).
+HWY_INLINE void bias_row_bits(const float* row, std::int64_t count, RowBits& words) {
+  const DF d;
+  const VF minus_infinity = hn::Set(d, -std::numeric_limits<float>::infinity());
+  std::fill(words, words + kBlockWords, 0);
+  std::int64_t n = 0;
+  if (lanes() >= 4) {
+    for (; n + lanes() <= count; n += lanes()) {
+      std::uint8_t packed[8] = {};
+      hn::StoreMaskBits(d, hn::Ne(hn::LoadU(d, row + n), minus_infinity), packed);
+      std::uint64_t bits = 0;
+      std::memcpy(&bits, packed, sizeof(bits));
+      words[n / 64] |= bits << (n % 64);
+    }
+  }
+  for (; n < count; ++n) words[n / 64] |= std::uint64_t{row[n] != -std::numeric_limits<float>::infinity()} << (n % 64);
+}
+
+// Bias row of packed row `row` for keys [n0, n0 + count) as contiguous fp32, zero up to `padded`.
+HWY_INLINE const float* bias_row(const TileTask& task, std::int64_t row, std::int64_t n0, std::int64_t count,
+                                 std::int64_t padded, float* stage) {
+  const ScoreView& bias = task.operands->bias;
+  const std::byte* src = score_address(task, bias, element_bytes(bias.dtype), row, n0);
+  if (bias.dtype == FOVEA_F32 && bias.stride_k == 1 && count == padded) return reinterpret_cast<const float*>(src);
+  load_row(bias.dtype, src, bias.stride_k, count, padded, stage);
+  return stage;
+}
+
+// Rows [first, first + rows) of the task against keys [n0, n0 + tile_n); fills bits[0, rows) unless all or empty.
+class VisibilityScan {
+ public:
+  VisibilityScan(const TileTask& task, std::int64_t tile_n, RowBits* bits, float* stage)
+      : task_(task), tile_n_(tile_n), bits_(bits), stage_(stage) {}
+
+  HWY_INLINE Visible scan(std::int64_t first, std::int64_t rows, std::int64_t n0) {
+    const std::int64_t limit = std::min(tile_n_, task_.key_end - n0);
+    RowBits seen = {};
+    bool full = limit == tile_n_;
+    std::int64_t low = tile_n_;
+    std::int64_t high = 0;
+    for (std::int64_t r = 0; r < rows; ++r) {
+      const KeyRange range = key_range(task_.problem(), task_.seq, task_.query(first + r));
+      const std::int64_t from = std::clamp<std::int64_t>(range.begin - n0, 0, limit);
+      const std::int64_t to = std::clamp<std::int64_t>(range.end - n0, 0, limit);
+      full = full && from == 0 && to == tile_n_;
+      if (from < to) {
+        low = std::min(low, from);
+        high = std::max(high, to);
+      }
+      for (std::int64_t w = 0; w < kBlockWords; ++w) bits_[r][w] = bit_range(from - 64 * w, to - 64 * w);
+    }
+    if (low >= high) return {};
+    const bool has_mask = task_.operands->mask.data != nullptr;
+    const bool has_bias = task_.operands->bias.data != nullptr;
+    if (has_mask) full = and_mask(first, rows, n0, high) && full;
+    if (has_bias) full = and_bias(first, rows, n0, high) && full;
+    if (full) return {0, tile_n_, true};
+    for (std::int64_t r = 0; r < rows; ++r) {
+      for (std::int64_t w = 0; w < kBlockWords; ++w) seen[w] |= bits_[r][w];
+    }
+    return trimmed(seen);
+  }
+
+ private:
+  // Both return whether nothing was hidden in [0, tile_n).
+  HWY_INLINE bool and_mask(std::int64_t first, std::int64_t rows, std::int64_t n0, std::int64_t count) {
+    const std::byte* last = nullptr;
+    RowBits words = {};
+    bool all = true;
+    for (std::int64_t r = 0; r < rows; ++r) {
+      const std::byte* row = score_address(task_, task_.operands->mask, 1, first + r, n0);
+      if (row != last) mask_row_bits(row, task_.operands->mask.stride_k, count, words);
+      last = row;
+      all = combine(words, r) && all;
+    }
+    return all;
+  }
+
+  HWY_INLINE bool and_bias(std::int64_t first, std::int64_t rows, std::int64_t n0, std::int64_t count) {
+    const ScoreView& bias = task_.operands->bias;
+    const std::byte* last = nullptr;
+    RowBits words = {};
+    bool all = true;
+    for (std::int64_t r = 0; r < rows; ++r) {
+      const std::byte* row = score_address(task_, bias, element_bytes(bias.dtype), first + r, n0);
+      if (row != last) bias_row_bits(bias_row(task_, first + r, n0, count, count, stage_), count, words);
+      last = row;
+      all = combine(words, r) && all;
+    }
+    return all;
+  }
+
+  HWY_INLINE bool combine(const RowBits& words, std::int64_t r) {
+    bool all = true;
+    for (std::int64_t w = 0; w < kBlockWords; ++w) {
+      bits_[r][w] &= words[w];
+      all = all && words[w] == bit_range(0, tile_n_ - 64 * w);
+    }
+    return all;
+  }
+
+  static HWY_INLINE Visible trimmed(const RowBits& seen) {
+    std::int64_t first = -1;
+    std::int64_t last = -1;
+    for (std::int64_t w = 0; w < kBlockWords; ++w) {
+      if (seen[w] == 0) continue;
+      if (first < 0) first = 64 * w + __builtin_ctzll(seen[w]);
+      last = 64 * w + 63 - __builtin_clzll(seen[w]);
+    }
+    if (first < 0) return {};
+    return {first / kCpuPanel * kCpuPanel, (last / kCpuPanel + 1) * kCpuPanel, false};
+  }
+
+  const TileTask& task_;
+  std::int64_t tile_n_;
+  RowBits* bits_;
+  float* stage_;
+};
+
+}  // namespace HWY_NAMESPACE
+}  // namespace fovea::cpu
+HWY_AFTER_NAMESPACE();
+#endif

@@ -1,0 +1,88 @@
+#include "plan/plan.h"
+
+#include <algorithm>
+#include <sstream>
+
+#include "plan/cpu_layout.h"
+
+namespace fovea {
+namespace {
+
+// Keys per split in batch-invariant mode: a constant, so that a request is split the same way in any batch.
+constexpr std::int64_t kInvariantSplitKeys = 4096;
+// Below this many keys a split costs more than it gains.
+constexpr std::int64_t kMinSplitKeys = 512;
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+struct TileShape {
+  std::int64_t tile_m, tile_n;
+};
+
+// Largest tiles: K and V blocks stay in the level-2 cache while packing them is spread over tile_m rows.
+TileShape largest_tile(KernelId kernel) {
+  return kernel == KernelId::cpu_fwd_amx_bf16 ? TileShape{256, 256} : TileShape{192, 128};
+}
+
+std::int32_t choose_splits(const Problem& problem, std::int64_t tasks, int threads) {
+  if (problem.requested_splits > 0) return problem.requested_splits;
+  if (problem.batch_invariant) {
+    return static_cast<std::int32_t>(std::clamp<std::int64_t>(ceil_div(problem.seqlen_kv, kInvariantSplitKeys), 1, 256));
+  }
+  const std::int64_t wanted = ceil_div(2 * std::int64_t{threads}, std::max<std::int64_t>(tasks, 1));
+  const std::int64_t useful = problem.seqlen_kv / kMinSplitKeys;
+  return static_cast<std::int32_t>(std::clamp<std::int64_t>(std::min(wanted, useful), 1, 256));
+}
+
+std::uint64_t plan_digest(const Plan& plan) {
+  std::uint64_t hash = digest(plan.problem);
+  for (const std::uint64_t word :
+       {static_cast<std::uint64_t>(plan.choice.kernel), static_cast<std::uint64_t>(plan.tile_m),
+        static_cast<std::uint64_t>(plan.tile_n), static_cast<std::uint64_t>(plan.num_splits),
+        static_cast<std::uint64_t>(plan.split_keys), static_cast<std::uint64_t>(plan.num_threads)}) {
+    hash = (hash ^ word) * 0x100000001b3ULL;
+  }
+  return hash;
+}
+
+}  // namespace
+
+Plan make_plan(const Problem& problem, const Choice& choice, const Caps& caps) {
+  Plan plan{.problem = problem, .choice = choice, .num_threads = std::max(caps.num_threads, 1)};
+  const std::int64_t group = problem.num_heads_kv > 0 ? problem.num_heads_q / problem.num_heads_kv : 1;
+  const std::int64_t rows = std::max<std::int64_t>(group * problem.seqlen_q, 1);
+  const std::int64_t pairs = problem.batch * problem.num_heads_kv;
+
+  const TileShape largest = largest_tile(choice.kernel);
+  plan.tile_m = largest.tile_m;
+  const std::int64_t wanted_tasks = std::int64_t{plan.num_threads} * (problem.causal ? 4 : 2);
+  while (plan.tile_m / 2 >= kCpuMinTileRows && pairs * ceil_div(rows, plan.tile_m) < wanted_tasks) plan.tile_m /= 2;
+  plan.tile_m = std::min(plan.tile_m, ceil_div(rows, 16) * 16);
+  plan.tile_n = std::min(largest.tile_n, std::max<std::int64_t>(ceil_div(problem.seqlen_kv, kCpuPanel), 1) * kCpuPanel);
+
+  const std::int64_t tasks = pairs * ceil_div(rows, plan.tile_m);
+  plan.num_splits = choose_splits(problem, tasks, plan.num_threads);
+  plan.split_keys = problem.batch_invariant && problem.requested_splits == 0
+                        ? kInvariantSplitKeys
+                        : ceil_div(ceil_div(problem.seqlen_kv, plan.num_splits), plan.tile_n) * plan.tile_n;
+  plan.split_keys = std::max(plan.split_keys, plan.tile_n);
+
+  plan.scratch_bytes = cpu_tile_layout(problem, choice.kernel, plan.tile_m, plan.tile_n).bytes;
+  if (plan.num_splits > 1) {
+    const std::int64_t total_rows = problem.total_q * problem.num_heads_q;
+    plan.partial_bytes = 4 * static_cast<std::uint64_t>(plan.num_splits) * cpu_partial_floats(problem, total_rows);
+  }
+  plan.digest = plan_digest(plan);
+  return plan;
+}
+
+std::string to_string(const Plan& plan) {
+  std::ostringstream text;
+  text << name(plan.choice.kernel) << " tile_m=" << plan.tile_m << " tile_n=" << plan.tile_n
+       << " num_splits=" << plan.num_splits << " split_keys=" << plan.split_keys << " threads=" << plan.num_threads
+       << " scratch_bytes=" << plan.scratch_bytes << " partial_bytes=" << plan.partial_bytes << " digest=" << std::hex
+       << plan.digest;
+  return text.str();
+}
+
+}  // namespace fovea

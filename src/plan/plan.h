@@ -1,0 +1,30 @@
+// Plan: Problem + Choice + Caps -> the geometry of the run. Pure: equal inputs give equal plans.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "select/problem.h"
+#include "select/select.h"
+
+namespace fovea {
+
+struct Plan {
+  Problem problem;
+  Choice choice;
+  std::int64_t tile_m = 0;           // query rows per task (all query heads of one kv head packed: row = i*group + g)
+  std::int64_t tile_n = 0;           // keys per block
+  std::int32_t num_splits = 1;       // parts of the key range that run as separate tasks and are merged
+  std::int64_t split_keys = 0;       // keys per split, a multiple of tile_n
+  std::int32_t num_threads = 1;
+  std::uint64_t scratch_bytes = 0;   // per thread
+  std::uint64_t partial_bytes = 0;   // split-KV partial results, all tasks
+  std::uint64_t digest = 0;
+
+  bool operator==(const Plan&) const = default;
+};
+
+Plan make_plan(const Problem& problem, const Choice& choice, const Caps& caps);
+std::string to_string(const Plan& plan);
+
+}  // namespace fovea

@@ -1,0 +1,60 @@
+// Problem: one attention call as a value, without pointers. What supports(), the choice and the plan look at.
+// Two calls with equal Problems get the same kernel and the same plan.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <string>
+
+#include "fovea/fovea.h"
+
+namespace fovea {
+
+enum class QLayout : std::uint8_t { dense, varlen };
+enum class KvLayout : std::uint8_t { dense, varlen, paged };
+// Which index the head dimension of a mask or bias view follows.
+enum class HeadMode : std::uint8_t { absent, broadcast, kv_head, q_head };
+
+struct Problem {
+  fovea_dtype dtype = FOVEA_F32;  // q, k, v
+  fovea_dtype out_dtype = FOVEA_F32;
+  fovea_dtype bias_dtype = FOVEA_F32;  // meaningful when bias != absent
+  fovea_device_type device = FOVEA_DEVICE_CPU;
+  QLayout q_layout = QLayout::dense;
+  KvLayout kv_layout = KvLayout::dense;
+  HeadMode mask = HeadMode::absent;
+  HeadMode bias = HeadMode::absent;
+  bool causal = false;
+  bool has_window_left = false;
+  bool has_window_right = false;
+  bool has_offset = false;  // q_offset or kv_offset given
+  bool has_sink = false;
+  bool has_lse = false;
+  bool batch_invariant = false;
+  bool forbid_slow = false;
+  bool unit_stride_d = true;  // stride(D) == 1 for q, k, v
+  std::int64_t batch = 0;
+  std::int64_t num_heads_q = 0;
+  std::int64_t num_heads_kv = 0;
+  std::int64_t head_dim_qk = 0;
+  std::int64_t head_dim_v = 0;
+  std::int64_t seqlen_q = 0;   // dense: Sq; varlen: longest sequence (rows of storage)
+  std::int64_t seqlen_kv = 0;  // longest used key length
+  std::int64_t total_q = 0;    // query rows over the batch
+  std::int64_t page_size = 0;  // 0 unless paged
+  std::int64_t window_left = 0;
+  std::int64_t window_right = 0;
+  std::int64_t q_offset = 0;
+  std::int64_t kv_offset = 0;
+  std::int32_t requested_splits = 0;  // 0 = choose
+  float softmax_scale = 1.0F;         // resolved
+  float softcap = 0.0F;
+
+  bool operator==(const Problem&) const = default;
+};
+
+std::string to_string(const Problem& problem);
+// FNV-1a over every field; equal Problems have equal digests.
+std::uint64_t digest(const Problem& problem);
+
+}  // namespace fovea

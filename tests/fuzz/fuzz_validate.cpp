@@ -1,0 +1,197 @@
+// libFuzzer: bytes -> a forward call. Settings, dtypes, shapes and strides are the fuzzer's; every int32 operand and
+// every view of a call that runs lies in memory that is really there. Wild calls are judged and explained, never run.
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "fovea/fovea.h"
+
+namespace {
+
+// Hands out the input; zeros when it is used up.
+class Bytes {
+ public:
+  Bytes(const std::uint8_t* data, std::size_t size) : data_(data), left_(size) {}
+  template <class T>
+  T take() {
+    T value{};
+    const std::size_t count = std::min(sizeof(T), left_);
+    if (count != 0) std::memcpy(&value, data_, count);
+    data_ += count;
+    left_ -= count;
+    return value;
+  }
+  std::int64_t below(std::int64_t bound) { return take<std::uint8_t>() % bound; }
+  bool one_in(std::int64_t n) { return below(n) == 0; }
+
+ private:
+  const std::uint8_t* data_;
+  std::size_t left_;
+};
+
+constexpr std::size_t kFloats = 1U << 11U;
+
+// One buffer per operand, so that AddressSanitizer sees every step outside.
+struct Memory {
+  std::array<std::vector<float>, 8> floats;
+  std::array<std::vector<std::int32_t>, 5> ints;
+};
+
+fovea_tensor contiguous(void* data, fovea_dtype dtype, std::initializer_list<std::int64_t> shape) {
+  fovea_tensor t{};
+  t.data = data;
+  t.dtype = dtype;
+  for (const std::int64_t extent : shape) t.shape[t.rank++] = extent;
+  std::int64_t step = 1;
+  for (std::int32_t d = t.rank - 1; d >= 0; --d) {
+    t.strides[d] = step;
+    step *= std::max<std::int64_t>(t.shape[d], 1);
+  }
+  return t;
+}
+
+fovea_tensor ints(Bytes& bytes, std::vector<std::int32_t>& storage, std::int64_t rows, std::int64_t columns) {
+  storage.resize(static_cast<std::size_t>(std::max<std::int64_t>(1, rows * std::max<std::int64_t>(columns, 1))));
+  for (std::int32_t& value : storage)
+    value = bytes.one_in(16) ? bytes.take<std::int32_t>() : std::int32_t(bytes.below(9)) - 1;
+  if (bytes.one_in(2)) std::sort(storage.begin(), storage.end());
+  return columns == 0 ? contiguous(storage.data(), FOVEA_I32, {rows})
+                      : contiguous(storage.data(), FOVEA_I32, {rows, columns});
+}
+
+void fill_settings(Bytes& bytes, fovea_forward_args& a) {
+  a.flags = bytes.one_in(32) ? bytes.take<std::uint32_t>() : bytes.take<std::uint8_t>();
+  a.backend = bytes.one_in(16) ? bytes.take<std::int8_t>() : 0;
+  if ((a.flags & FOVEA_FLAG_SOFTMAX_SCALE) != 0) a.softmax_scale = bytes.take<float>();
+  if ((a.flags & FOVEA_FLAG_WINDOW_LEFT) != 0)
+    a.window_left = bytes.one_in(8) ? bytes.take<std::int64_t>() : bytes.below(9);
+  if ((a.flags & FOVEA_FLAG_WINDOW_RIGHT) != 0) a.window_right = bytes.below(9);
+  if ((a.flags & FOVEA_FLAG_Q_OFFSET) != 0)
+    a.q_offset = bytes.one_in(8) ? bytes.take<std::int64_t>() : bytes.below(9) - 4;
+  if ((a.flags & FOVEA_FLAG_KV_OFFSET) != 0) a.kv_offset = bytes.below(9) - 4;
+  if (bytes.one_in(4)) a.softcap = bytes.take<float>();
+  if (bytes.one_in(4)) a.num_splits = bytes.take<std::int8_t>();
+}
+
+fovea_dtype dtype(Bytes& bytes) { return static_cast<fovea_dtype>(1 + bytes.below(3)); }
+
+// A call whose views fit their memory: extents below 8, dims below 17, contiguous or with permuted strides.
+fovea_forward_args tame_call(Bytes& bytes, Memory& memory) {
+  fovea_forward_args a{};
+  a.struct_size = sizeof(a);
+  fill_settings(bytes, a);
+  const std::int64_t b = bytes.below(4), sq = bytes.below(8), sk = bytes.below(8), hkv = bytes.below(3);
+  const std::int64_t hq = hkv * bytes.below(4), d = 1 + bytes.below(16), dv = 1 + bytes.below(16);
+  const fovea_dtype in = dtype(bytes), result = dtype(bytes);
+  const auto at = [&memory](std::size_t i) { return static_cast<void*>(memory.floats[i].data()); };
+  const bool varlen_q = bytes.one_in(3);
+  a.q = varlen_q ? contiguous(at(0), in, {b * sq, hq, d}) : contiguous(at(0), in, {b, sq, hq, d});
+  a.out = varlen_q ? contiguous(at(3), result, {b * sq, hq, dv}) : contiguous(at(3), result, {b, sq, hq, dv});
+  if (bytes.one_in(2))
+    a.lse = varlen_q ? contiguous(at(4), FOVEA_F32, {hq, b * sq}) : contiguous(at(4), FOVEA_F32, {b, hq, sq});
+  if (varlen_q) a.cu_seqlens_q = ints(bytes, memory.ints[0], b + 1, 0);
+  if (bytes.one_in(3)) a.seqused_q = ints(bytes, memory.ints[1], b, 0);
+  const std::int64_t layout = bytes.below(3);
+  if (layout == 0) {
+    a.k = contiguous(at(1), in, {b * sk, hkv, d});
+    a.v = contiguous(at(2), in, {b * sk, hkv, dv});
+    a.cu_seqlens_kv = ints(bytes, memory.ints[2], b + 1, 0);
+  } else {
+    a.k = contiguous(at(1), in, {b, sk, hkv, d});
+    a.v = contiguous(at(2), in, {b, sk, hkv, dv});
+  }
+  if (layout == 1) a.page_table = ints(bytes, memory.ints[4], b, 1 + bytes.below(4));
+  if (layout == 1 || bytes.one_in(3)) a.seqused_kv = ints(bytes, memory.ints[3], b, 0);
+  const auto score = [&](void* data, fovea_dtype type) {
+    const std::array<std::int64_t, 3> heads{1, hkv, hq};
+    return contiguous(
+        data, type,
+        {bytes.one_in(2) ? 1 : b, heads[static_cast<std::size_t>(bytes.below(3))], bytes.one_in(2) ? 1 : sq, sk});
+  };
+  if (bytes.one_in(3)) a.mask = score(at(5), FOVEA_BOOL);
+  if (bytes.one_in(3)) a.bias = score(at(6), dtype(bytes));
+  if (bytes.one_in(3)) a.sink = contiguous(at(7), FOVEA_F32, {hq});
+  return a;
+}
+
+// Bends float views only: int32 operands are read by validation and keep their memory.
+bool make_wild(Bytes& bytes, fovea_forward_args& a) {
+  const std::array<fovea_tensor*, 8> views{&a.q, &a.k, &a.v, &a.out, &a.lse, &a.mask, &a.bias, &a.sink};
+  const std::int64_t bends = bytes.below(4);
+  for (std::int64_t i = 0; i < bends; ++i) {
+    fovea_tensor& t = *views[static_cast<std::size_t>(bytes.below(8))];
+    const auto dim = static_cast<std::size_t>(bytes.below(FOVEA_MAX_RANK));
+    switch (bytes.below(6)) {
+      case 0:
+        t.dtype = bytes.take<std::int8_t>();
+        break;
+      case 1:
+        t.rank = bytes.take<std::int8_t>();
+        break;
+      case 2:
+        t.shape[dim] = bytes.one_in(2) ? bytes.take<std::int64_t>() : bytes.below(9);
+        break;
+      case 3:
+        t.strides[dim] = bytes.one_in(2) ? bytes.take<std::int64_t>() : bytes.below(64) - 32;
+        break;
+      case 4:
+        t.device_type = bytes.take<std::int8_t>();
+        break;
+      default:
+        t.data = reinterpret_cast<void*>(bytes.take<std::uintptr_t>());
+        break;
+    }
+  }
+  return bends != 0;
+}
+
+void require(bool law, const char* text) {
+  if (law) return;
+  std::fputs(text, stderr);
+  std::abort();
+}
+
+void explain(fovea_context* context, const fovea_forward_args& a, fovea_status judged) {
+  for (const fovea_format format : {FOVEA_TEXT, FOVEA_JSON}) {
+    std::size_t size = 0;
+    const fovea_status asked = fovea_explain(context, &a, format, nullptr, &size, nullptr);
+    if (asked != FOVEA_BUFFER_TOO_SMALL) {
+      require(asked == judged, "explain and supports refuse differently\n");
+      continue;
+    }
+    std::string text(size, '\0');
+    require(fovea_explain(context, &a, format, text.data(), &size, nullptr) == FOVEA_OK, "explain changed its size\n");
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  static fovea_context* const context = [] {
+    fovea_context_args args{sizeof(fovea_context_args), 1, 0};
+    fovea_context* made = nullptr;
+    fovea_context_create(&args, &made, nullptr);
+    return made;
+  }();
+  Bytes bytes(data, size);
+  Memory memory;
+  for (auto& buffer : memory.floats) buffer.assign(kFloats, 0.5F);
+  fovea_forward_args a = tame_call(bytes, memory);
+  const bool wild = make_wild(bytes, a);
+  fovea_error error{};
+  error.struct_size = sizeof(error);
+  const fovea_status judged = fovea_supports(context, &a, &error);
+  require(
+      judged == FOVEA_OK || (error.asked[0] != 0 && error.allowed[0] != 0 && error.why[0] != 0 && error.hint[0] != 0),
+      "a refusal without texts\n");
+  explain(context, a, judged);
+  if (!wild || judged != FOVEA_OK)
+    require(fovea_forward(context, &a, &error) == judged, "forward and supports differ\n");
+  return 0;
+}

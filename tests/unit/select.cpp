@@ -1,0 +1,146 @@
+// The registry, the choice, and the digest of a Problem.
+#include "select/select.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+
+#include "select/problem_fields.h"
+
+namespace fovea::test {
+namespace {
+
+Caps machine(bool amx) {
+  Caps caps;
+  caps.cpu.amx_bf16 = amx;
+  caps.cpu.amx_reason = amx ? "" : "the CPU has no AMX-BF16";
+  caps.cuda_reason = "no driver";
+  return caps;
+}
+
+Problem problem(fovea_dtype dtype) {
+  Problem p;
+  p.dtype = dtype;
+  p.batch = 1, p.num_heads_q = 4, p.num_heads_kv = 2, p.head_dim_qk = 64, p.head_dim_v = 64;
+  p.seqlen_q = p.total_q = 128, p.seqlen_kv = 128;
+  return p;
+}
+
+void expect_full(const Error& error) {
+  EXPECT_FALSE(error.asked.empty());
+  EXPECT_FALSE(error.allowed.empty());
+  EXPECT_FALSE(error.why.empty());
+  EXPECT_FALSE(error.hint.empty());
+}
+
+TEST(Choose, prefers_amx_for_bf16_where_it_exists) {
+  EXPECT_EQ(choose(problem(FOVEA_BF16), machine(true), FOVEA_BACKEND_AUTO).value().kernel, KernelId::cpu_fwd_amx_bf16);
+  EXPECT_EQ(choose(problem(FOVEA_BF16), machine(false), FOVEA_BACKEND_AUTO).value().kernel, KernelId::cpu_fwd_f32);
+  EXPECT_EQ(choose(problem(FOVEA_F32), machine(true), FOVEA_BACKEND_CPU).value().kernel, KernelId::cpu_fwd_f32);
+  EXPECT_EQ(choose(problem(FOVEA_F16), machine(true), FOVEA_BACKEND_AUTO).value().kernel, KernelId::cpu_fwd_f32);
+}
+
+TEST(Choose, no_amx_is_unsupported_and_names_the_kernel_that_serves) {
+  const auto verdicts = supports(problem(FOVEA_BF16), machine(false), FOVEA_BACKEND_CPU);
+  ASSERT_EQ(verdicts.size(), 2U);
+  EXPECT_FALSE(verdicts[0].served);
+  EXPECT_EQ(verdicts[0].refusal.status, FOVEA_UNSUPPORTED);
+  EXPECT_EQ(verdicts[0].refusal.why, "the CPU has no AMX-BF16");
+  EXPECT_NE(verdicts[0].refusal.hint.find("cpu_fwd_f32"), std::string::npos);
+  expect_full(verdicts[0].refusal);
+  EXPECT_TRUE(verdicts[1].served);
+}
+
+TEST(Choose, strided_rows_are_slow_and_can_be_forbidden) {
+  Problem p = problem(FOVEA_F32);
+  p.unit_stride_d = false;
+  const auto verdicts = supports(p, machine(true), FOVEA_BACKEND_AUTO);
+  EXPECT_TRUE(verdicts[1].served);
+  EXPECT_TRUE(verdicts[1].slow);
+  EXPECT_FALSE(verdicts[1].note.empty());
+  p.forbid_slow = true;
+  const auto refused = choose(p, machine(true), FOVEA_BACKEND_AUTO);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().status, FOVEA_SLOW_PATH);
+  expect_full(refused.error());
+}
+
+TEST(Choose, cuda_is_no_backend_of_this_build) {
+  const auto refused = choose(problem(FOVEA_F32), machine(true), FOVEA_BACKEND_CUDA);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().status, FOVEA_NO_BACKEND);
+  EXPECT_EQ(refused.error().why, "no driver");
+  EXPECT_TRUE(supports(problem(FOVEA_F32), machine(true), FOVEA_BACKEND_CUDA).empty());
+}
+
+TEST(Choose, head_dims_end_at_1024) {
+  Problem p = problem(FOVEA_F32);
+  p.head_dim_qk = p.head_dim_v = 1024;
+  EXPECT_TRUE(choose(p, machine(false), FOVEA_BACKEND_AUTO).ok());
+  p.head_dim_v = 1025;
+  const auto refused = choose(p, machine(false), FOVEA_BACKEND_AUTO);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().status, FOVEA_HEAD_DIM);
+  EXPECT_NE(refused.error().asked.find("1025"), std::string::npos);
+  expect_full(refused.error());
+}
+
+TEST(Registry, names_are_distinct_and_found) {
+  std::set<std::string_view> names;
+  for (const KernelInfo& kernel : kernels()) {
+    EXPECT_TRUE(names.insert(kernel.name).second);
+    EXPECT_EQ(name(kernel.id), kernel.name);
+    EXPECT_FALSE(kernel.summary.empty());
+  }
+}
+
+// Another value of the same type.
+struct Flip {
+  void operator()(bool& field) const { field = !field; }
+  void operator()(float& field) const { field += 0.5F; }
+  template <class T>
+  requires std::is_enum_v<T>
+  void operator()(T& field) const { field = static_cast<T>(static_cast<int>(field) + 1); }
+  template <class T>
+  requires std::is_integral_v<T>
+  void operator()(T& field) const { field = static_cast<T>(field + 1); }
+};
+
+TEST(Digest, changes_with_every_field) {
+  const Problem base = problem(FOVEA_F32);
+  EXPECT_EQ(digest(base), digest(problem(FOVEA_F32)));
+  std::set<std::uint64_t> digests{digest(base)};
+  std::size_t fields = 0;
+  visit_fields(base, [&fields](std::string_view, const auto&) { ++fields; });
+  for (std::size_t target = 0; target < fields; ++target) {
+    Problem changed = base;
+    std::size_t at = 0;
+    std::string name;
+    visit_fields(changed, [&](std::string_view field_name, auto& field) {
+      if (at++ != target) return;
+      Flip{}(field);
+      name = field_name;
+    });
+    EXPECT_NE(changed, base) << name;
+    EXPECT_TRUE(digests.insert(digest(changed)).second) << name;
+  }
+  EXPECT_EQ(digests.size(), fields + 1);
+}
+
+TEST(ProblemText, names_what_is_given) {
+  Problem p = problem(FOVEA_BF16);
+  p.causal = p.has_window_left = p.has_sink = true;
+  p.window_left = 17;
+  p.mask = HeadMode::kv_head;
+  p.softcap = 30.0F;
+  const std::string text = to_string(p);
+  for (const char* part :
+       {"bf16", "causal", "window_left=17", "mask(kv_head)", "softcap=30", "sink", "head_dim_v=64"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << " not in " << text;
+  }
+  EXPECT_EQ(text.find("bias"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace fovea::test

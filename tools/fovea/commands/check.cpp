@@ -1,0 +1,115 @@
+// Cases come from cases/generate.h, verdicts from cases/run.h; here they are chosen, counted and shown.
+#include "tools/fovea/commands/check.h"
+
+#include "tools/cases/case.h"
+#include "tools/cases/generate.h"
+#include "tools/cases/run.h"
+#include "tools/fovea/features.h"
+#include "tools/fovea/library.h"
+
+namespace fovea::cli {
+namespace {
+
+Result<std::vector<cases::Case>> parsed_cases(const std::vector<std::string>& lines) {
+  std::vector<cases::Case> result;
+  for (const std::string& line : lines) {
+    const cases::ParsedCase parsed = cases::parse(line);
+    if (!parsed.value) {
+      return Failure{.exit = ExitCode::usage,
+                     .code = "case",
+                     .found = line,
+                     .allowed = parsed.error,
+                     .why = "a case is a line of key=value pairs",
+                     .hint = "fovea check prints one per failure",
+                     .file = {},
+                     .offset = {}};
+    }
+    result.push_back(*parsed.value);
+  }
+  return result;
+}
+
+std::vector<cases::Case> grid_cases(const CheckOptions& options) {
+  std::vector<cases::Case> result;
+  const auto append = [&](const std::vector<cases::Case>& more) {
+    result.insert(result.end(), more.begin(), more.end());
+  };
+  const bool all = options.grid == "all";
+  if (options.grid == "quick") append(cases::quick());
+  if (all || options.grid == "standard") append(cases::standard_grid());
+  if (all || options.grid == "features") append(cases::feature_cases());
+  if (all || options.grid == "random") {
+    for (std::int64_t n = 0; n < options.count; ++n) {
+      result.push_back(cases::random_case(options.seed + static_cast<std::uint64_t>(n)));
+    }
+  }
+  std::erase_if(result,
+                [&](const cases::Case& c) { return cases::to_string(c).find(options.filter) == std::string::npos; });
+  return result;
+}
+
+void add_row(const cases::Case& c, const cases::CaseResult& result, Table& table) {
+  table.rows.push_back({std::string(result.passed ? "ok" : "FAIL"), result.worst_error, result.limit,
+                        c.lse ? Cell(result.worst_lse_error) : Cell(), result.rows_checked, result.seconds * 1e3,
+                        cases::to_string(c)});
+}
+
+}  // namespace
+
+void add_check(CLI::App& app, CheckOptions& options) {
+  app.add_option("--grid", options.grid, "quick, standard (240 shapes), features, random, all")
+      ->check(CLI::IsMember({"quick", "standard", "features", "random", "all"}))
+      ->capture_default_str();
+  app.add_option("--count", options.count, "number of random cases")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{10'000'000}))
+      ->capture_default_str();
+  app.add_option("--seed", options.seed, "seed of the first random case")->capture_default_str();
+  app.add_option("--case", options.lines, "run this case line instead of a grid; may be repeated");
+  app.add_option("--filter", options.filter, "only cases whose line contains this text");
+  app.add_option("--backend", options.backend, "auto, cpu, cuda")
+      ->check(CLI::IsMember({"auto", "cpu", "cuda"}))
+      ->capture_default_str();
+  app.add_option("--threads", options.threads, "CPU threads; 0 = all")->check(CLI::Range(0, 1024));
+}
+
+Result<ExitCode> check(const CheckOptions& options, const Console& console) {
+  Result<std::vector<cases::Case>> chosen =
+      options.lines.empty() ? Result<std::vector<cases::Case>>(grid_cases(options)) : parsed_cases(options.lines);
+  if (!chosen.ok()) return chosen.failure();
+  if (chosen.value().empty()) {
+    return Failure{.exit = ExitCode::usage,
+                   .code = "no_cases",
+                   .found = "--filter '" + options.filter + "'",
+                   .allowed = "text that some case line contains",
+                   .why = "a check of nothing would always pass",
+                   .hint = "fovea check --format csv lists the lines",
+                   .file = {},
+                   .offset = {}};
+  }
+  const Result<Context> context = make_context(options.threads);
+  if (!context.ok()) return context.failure();
+
+  Report report;
+  report.table = {
+      .name = "cases", .columns = {"result", "max_error", "limit", "lse_error", "rows", "ms", "case"}, .rows = {}};
+  std::vector<std::string> repeat, messages;
+  const cases::RunOptions run{.backend = backend_of(options.backend).value_or(FOVEA_BACKEND_AUTO)};
+  {
+    Progress progress(console, static_cast<std::int64_t>(chosen.value().size()));
+    for (const cases::Case& c : chosen.value()) {
+      progress.step(cases::to_string(c));
+      const cases::CaseResult result = cases::run_case(c, context.value().get(), run);
+      add_row(c, result, report.table);
+      if (result.passed) continue;
+      messages.push_back(result.message);
+      repeat.push_back(cases::repeat_command(c));
+    }
+  }
+  const auto failed = static_cast<std::int64_t>(repeat.size());
+  report.fields = {{"cases", static_cast<std::int64_t>(chosen.value().size())}, {"failed", failed}};
+  report.lists = {{"messages", messages}, {"repeat", repeat}};
+  console.write(report);
+  return failed == 0 ? ExitCode::ok : ExitCode::failures_found;
+}
+
+}  // namespace fovea::cli

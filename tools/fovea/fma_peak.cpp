@@ -1,0 +1,77 @@
+// Highway compiles fma_chains() once per instruction set and picks at run time. Sixteen independent chains hide the
+// latency of the multiply-add units of current CPUs and still fit their registers.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "tools/fovea/fma_peak.cpp"
+#include <hwy/foreach_target.h>
+// foreach_target.h comes first.
+#include <hwy/highway.h>
+
+#include <cstdint>
+
+HWY_BEFORE_NAMESPACE();
+namespace fovea::cli::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Returns a value that depends on all chains; *flops is what was done.
+float fma_chains(std::int64_t rounds, double* flops) {
+  const hn::ScalableTag<float> d;
+  const auto a = hn::Set(d, 0.999F), b = hn::Set(d, 0.001F);
+  auto x0 = hn::Iota(d, 0), x1 = x0, x2 = x0, x3 = x0, x4 = x0, x5 = x0, x6 = x0, x7 = x0;
+  auto y0 = hn::Iota(d, 1), y1 = y0, y2 = y0, y3 = y0, y4 = y0, y5 = y0, y6 = y0, y7 = y0;
+  for (std::int64_t n = 0; n < rounds; ++n) {
+    x0 = hn::MulAdd(x0, a, b), x1 = hn::MulAdd(x1, a, b), x2 = hn::MulAdd(x2, a, b), x3 = hn::MulAdd(x3, a, b);
+    x4 = hn::MulAdd(x4, a, b), x5 = hn::MulAdd(x5, a, b), x6 = hn::MulAdd(x6, a, b), x7 = hn::MulAdd(x7, a, b);
+    y0 = hn::MulAdd(y0, a, b), y1 = hn::MulAdd(y1, a, b), y2 = hn::MulAdd(y2, a, b), y3 = hn::MulAdd(y3, a, b);
+    y4 = hn::MulAdd(y4, a, b), y5 = hn::MulAdd(y5, a, b), y6 = hn::MulAdd(y6, a, b), y7 = hn::MulAdd(y7, a, b);
+  }
+  *flops = 2.0 * 16 * static_cast<double>(rounds) * static_cast<double>(hn::Lanes(d));
+  const auto x = hn::Add(hn::Add(hn::Add(x0, x1), hn::Add(x2, x3)), hn::Add(hn::Add(x4, x5), hn::Add(x6, x7)));
+  const auto y = hn::Add(hn::Add(hn::Add(y0, y1), hn::Add(y2, y3)), hn::Add(hn::Add(y4, y5), hn::Add(y6, y7)));
+  return hn::GetLane(hn::Add(x, y));
+}
+
+}  // namespace fovea::cli::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+#include <algorithm>
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "tools/fovea/clock.h"
+#include "tools/fovea/fma_peak.h"
+
+namespace fovea::cli {
+namespace {
+
+HWY_EXPORT(fma_chains);
+
+// All threads do the same work; the time is that of the slowest.
+double one_run_gflops(int num_threads, std::int64_t rounds) {
+  std::vector<double> flops(static_cast<std::size_t>(num_threads), 0.0);
+  std::atomic<float> sink{0.0F};
+  std::vector<std::thread> threads;
+  const Stopwatch watch;
+  for (double& done : flops) {
+    threads.emplace_back([&done, &sink, rounds] { sink.store(HWY_DYNAMIC_DISPATCH(fma_chains)(rounds, &done)); });
+  }
+  for (std::thread& thread : threads) thread.join();
+  const double seconds = watch.seconds();
+  double total = 0;
+  for (const double done : flops) total += done;
+  return total / seconds * 1e-9;
+}
+
+}  // namespace
+
+double measure_fma_peak_gflops(int num_threads) {
+  constexpr std::int64_t kRounds = 4'000'000;  // some 20 ms with two multiply-add units
+  double best = 0;
+  for (int run = 0; run < 7; ++run) best = std::max(best, one_run_gflops(std::max(num_threads, 1), kRounds));
+  return best;
+}
+
+}  // namespace fovea::cli
+#endif  // HWY_ONCE
