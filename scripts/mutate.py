@@ -18,7 +18,9 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 MUTATIONS = ROOT / "tests" / "mutation" / "mutations.json"
-NOT_COPIED = shutil.ignore_patterns(".git", "build", "build-*", ".venv", ".cache", "__pycache__", "bench")
+NOT_COPIED = shutil.ignore_patterns(".git", "build", "build-*", ".venv", ".cache", "__pycache__")
+# What the quick test does not need is not built: the command line tool, and with it most of the time.
+NOT_NEEDED = ("tools/fovea",)
 KEYS = {"name", "file", "find", "replace", "breaks", "ci"}
 
 
@@ -53,6 +55,13 @@ def mutated(root, mutation):
     return path, text.replace(mutation["find"], mutation["replace"])
 
 
+def left_out(directory, names):
+    """For copytree: what of `names` in `directory` the copy does without."""
+    ignored = NOT_COPIED(directory, names)
+    inside = pathlib.Path(directory).relative_to(ROOT)
+    return ignored | {name for name in names if (inside / name).as_posix() in NOT_NEEDED}
+
+
 class Bench:
     """A copy of the tree with a build directory of its own, in which mutants are built and tested."""
 
@@ -64,12 +73,16 @@ class Bench:
         self.target = target
         self.test = test
         self.timeout = timeout
-        shutil.copytree(ROOT, self.tree, ignore=NOT_COPIED)
+        # Paths relative to the bench and no directory in the hash: compilations are found again by the next run.
+        self.environment = dict(os.environ, CCACHE_BASEDIR=str(directory), CCACHE_NOHASHDIR="1")
+        shutil.copytree(ROOT, self.tree, ignore=left_out)
 
     def run(self, command, timeout=None):
         """The exit status; None when the command had to be stopped."""
         with open(self.log, "w") as log:
-            process = subprocess.Popen(command, cwd=self.tree, stdout=log, stderr=subprocess.STDOUT)
+            process = subprocess.Popen(
+                command, cwd=self.tree, stdout=log, stderr=subprocess.STDOUT, env=self.environment
+            )
             try:
                 return process.wait(timeout)
             except subprocess.TimeoutExpired:

@@ -1,20 +1,27 @@
-"""Headers: each one compiles alone, with the project's warnings; fovea.h also as C99."""
+"""Headers: each one compiles alone, with the project's warnings; fovea.h also as C99.
+
+A header that some source file includes first has been compiled alone by the build; only the others are compiled here.
+"""
 
 import concurrent.futures
 import os
 import pathlib
 import platform
+import re
 import subprocess
 
 import tree
 
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror"]
+INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
 C_HEADER = pathlib.Path("include/fovea/fovea.h")
 INCLUDES = ["-Iinclude", "-Isrc", "-I.", "-Itools", "-Itests"]
 
 
 def check(root):
     headers = tree.files(root, {".h", ".hpp"})
+    first = first_includes(root)
+    headers = [header for header in headers if header == C_HEADER or not f"/{header.as_posix()}".endswith(first)]
     commands = [(header, ["g++", "-std=c++20", "-x", "c++", *target_flags(header)]) for header in headers]
     if C_HEADER in headers:
         commands.append((C_HEADER, ["gcc", "-std=c99", "-x", "c"]))
@@ -23,8 +30,18 @@ def check(root):
         return [problem for problem in results if problem]
 
 
+def first_includes(root):
+    """What the source files include first, as ends of paths."""
+    found = set()
+    for path in tree.files(root, {".cpp"}):
+        match = INCLUDE.search(tree.read(root, path))
+        if match:
+            found.add("/" + match.group(1))
+    return tuple(found)
+
+
 def target_flags(header):
-    """Files named *-inl.h are compiled once per vector target by the library; here, for one that has 256-bit vectors."""
+    """Files named *-inl.h are compiled by the library once per vector target; here, for one with 256-bit vectors."""
     vector_code = header.name.endswith("-inl.h") and platform.machine() == "x86_64"
     return ["-march=x86-64-v3"] if vector_code else []
 

@@ -36,9 +36,9 @@ struct CpuTileLayout {
 
 CpuTileLayout cpu_tile_layout(const Problem& problem, KernelId kernel, std::int64_t tile_m, std::int64_t tile_n);
 
-// fp32 words of one split's partial result for `rows` rows: out [rows][head_dim_v], then lse [rows].
+// fp32 words of one split's partial result for `rows` rows: out [rows][head_dim_v], then m [rows], then ln l [rows].
 inline std::uint64_t cpu_partial_floats(const Problem& problem, std::int64_t rows) {
-  return static_cast<std::uint64_t>(rows) * static_cast<std::uint64_t>(problem.head_dim_v + 1);
+  return static_cast<std::uint64_t>(rows) * static_cast<std::uint64_t>(problem.head_dim_v + 2);
 }
 
 }  // namespace fovea

@@ -24,6 +24,13 @@ class Headers(BadTree):
         self.write("src/core/bad.h", "#pragma once\ninline std::string g() { return {}; }\n")
         self.assert_only(check_headers.check, "src/core/bad.h:1: does not compile alone as c++20")
 
+    def test_header_that_a_source_includes_first_is_left_to_the_build(self):
+        self.write("src/core/bad.h", "#pragma once\ninline std::string g() { return {}; }\n")
+        self.write("src/core/other.cpp", '// x\n#include <string>\n#include "core/bad.h"\n')
+        self.assert_only(check_headers.check, "src/core/bad.h:1: does not compile alone")
+        self.write("src/core/bad.cpp", '// x\n#include "core/bad.h"\n')
+        self.assert_only(check_headers.check)
+
     def test_header_with_a_warning(self):
         self.write("src/core/bad.h", "#pragma once\ninline int f(long x) { return x; }\n")
         self.assert_only(check_headers.check, "conversion")

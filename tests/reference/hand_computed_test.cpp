@@ -10,7 +10,7 @@ const double kLn3 = std::log(3.0);
 
 // One query, two keys, head dim 1, scale 1: q = ln 2, k = (0, 1), v = (3, 6).
 struct TwoKeys : testing::Test {
-  Reals q{{1, 1, 1, 1}, {kLn2}};
+  Reals q{{1, 1, 1, 1}, kLn2};
   Reals k{{1, 2, 1, 1}, {0, 1}};
   Reals v{{1, 2, 1, 1}, {3, 6}};
   fovea_forward_args a = arguments(q, k, v);
@@ -79,7 +79,7 @@ TEST_F(TwoKeys, BiasComesAfterSoftcap) {
 
 TEST_F(TwoKeys, Sink) {
   // lse = ln 3 = sink: factor 1 / (1 + e^0) = 1/2, out = 5/2; lse is reported without the sink.
-  Reals sink({1}, {kLn3});
+  Reals sink({1}, kLn3);
   a.sink = sink.view();
   const Result r = run(a);
   expect_near({2.5}, r.out.values, kTight);
@@ -94,7 +94,7 @@ TEST_F(TwoKeys, SinkIsOneMoreKeyWithoutValue) {
 }
 
 TEST_F(TwoKeys, InfiniteSinks) {
-  Reals sink({1}, {kInfinity});
+  Reals sink({1}, kInfinity);
   a.sink = sink.view();
   EXPECT_EQ(0.0, run(a).out.values[0]);
   expect_near({kLn3}, run(a).lse.values, kTight);

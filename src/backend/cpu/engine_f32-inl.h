@@ -20,6 +20,7 @@ class EngineF32 {
   static constexpr std::int64_t kSubRows = kCpuSubRows;
   static constexpr Exp kExp = Exp::precise;
   static constexpr int kScoreStride = 128;  // floats between rows of s; the largest tile_n of this kernel
+  static constexpr std::int64_t kDotChunk = 32;  // dims per partial sum of a score
   static_assert(kSubRows * kScoreStride <= kCpuScoreFloats);
   static_assert(kSubRows % kGemmRows == 0 && kCpuPanel % panel_width() == 0);
 
@@ -101,8 +102,12 @@ class EngineF32 {
     for (std::int64_t n = visible.begin; n < visible.end; n += panel_width()) {
       const float* panel = k_panel(task_.buffer<float>(task_.layout.k), n);
       for (std::int64_t r = 0; r < rows; r += kGemmRows) {
-        const GemmOperands g{q + r * dqk_, panel, s + r * kScoreStride + n, kScoreStride, dqk_, false};
-        gemm_rows<AStrides<1, kGemmRows>, 2>(g, static_cast<int>(std::min<std::int64_t>(kGemmRows, rows - r)));
+        const int count = static_cast<int>(std::min<std::int64_t>(kGemmRows, rows - r));
+        for (std::int64_t c = 0; c < dqk_; c += kDotChunk) {
+          const GemmOperands g{q + r * dqk_ + c * kGemmRows, panel + c * panel_width(), s + r * kScoreStride + n,
+                               kScoreStride, std::min(kDotChunk, dqk_ - c), c > 0};
+          gemm_rows<AStrides<1, kGemmRows>, 2>(g, count);
+        }
       }
     }
   }

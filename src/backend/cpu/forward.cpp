@@ -13,7 +13,7 @@ namespace {
 struct WorkspaceMap {
   std::uint64_t tiles = 0;    // [batch + 1] int64: number of row tiles before each batch entry
   std::uint64_t parts = 0;    // [num_splits] PartView
-  std::uint64_t partial = 0;  // [num_splits][total_q * num_heads_q] x (head_dim_v + 1) fp32
+  std::uint64_t partial = 0;  // [num_splits][total_q * num_heads_q] x (head_dim_v + 2) fp32
   std::uint64_t scratch = 0;  // [num_threads][scratch_bytes]
   std::uint64_t bytes = 0;
 };
@@ -71,8 +71,9 @@ class ForwardRun {
   }
   std::int64_t row_tiles(const Sequence& seq) const { return (group_ * seq.q_rows + plan_.tile_m - 1) / plan_.tile_m; }
   float* partial_out(std::int64_t split) const {
-    return at<float>(map_.partial) + split * partial_rows_ * (problem_.head_dim_v + 1);
+    return at<float>(map_.partial) + static_cast<std::uint64_t>(split) * cpu_partial_floats(problem_, partial_rows_);
   }
+  float* partial_m(std::int64_t split) const { return partial_out(split) + partial_rows_ * problem_.head_dim_v; }
 
   // Order: batch entry, kv head, row tile from the last (most keys under causal) to the first, split.
   TileTask make_task(std::int64_t index, int slot) const {
@@ -95,7 +96,8 @@ class ForwardRun {
     task.scratch = at<std::byte>(map_.scratch) + static_cast<std::uint64_t>(slot) * plan_.scratch_bytes;
     if (plan_.num_splits > 1) {
       task.partial_out = partial_out(split);
-      task.partial_lse = task.partial_out + partial_rows_ * problem_.head_dim_v;
+      task.partial_m = partial_m(split);
+      task.partial_ln_l = task.partial_m + partial_rows_;
       task.partial_base = base_row_;
     }
     return task;
@@ -108,13 +110,12 @@ class ForwardRun {
     PartView* parts = at<PartView>(map_.parts);
     const std::int64_t rows = dense ? problem_.seqlen_q : 0;
     for (std::int64_t split = 0; split < plan_.num_splits; ++split) {
-      float* out = partial_out(split);
-      float* lse = out + partial_rows_ * dv;
-      parts[split] = {{out, FOVEA_F32, rows * heads * dv, heads * dv, dv, 1}, lse, rows * heads, 1, heads};
+      const RowView out{partial_out(split), FOVEA_F32, rows * heads * dv, heads * dv, dv, 1};
+      parts[split] = {out, partial_m(split), partial_m(split) + partial_rows_, rows * heads, 1, heads};
     }
     MergeOperands merge;
     merge.parts = {parts, static_cast<std::size_t>(plan_.num_splits)};
-    merge.result = {operands_.out, operands_.lse, operands_.lse_b, operands_.lse_h, operands_.lse_s};
+    merge.result = {operands_.out, operands_.lse, nullptr, operands_.lse_b, operands_.lse_h, operands_.lse_s};
     // Partial rows count from base_row_, so the result does too.
     merge.result.out.data = const_cast<std::byte*>(address(operands_.out, 0, base_row_, 0));
     if (merge.result.lse != nullptr) merge.result.lse += base_row_ * operands_.lse_s;

@@ -14,10 +14,12 @@ namespace fovea::cpu {
 // Computes out (and lse). Returns an Error only when workspace cannot be allocated; then nothing was written.
 Check run_forward(const Plan& plan, const ForwardOperands& operands, ThreadPool& pool, Workspace& workspace);
 
-// One part of a merge, or its result; lse element (b, h, s) at b*lse_b + h*lse_h + s*lse_s.
+// One part of a merge, or its result; lse element (b, h, s) at b*lse_b + h*lse_h + s*lse_s. lse_low, where given, is
+// added to lse: a split's m and ln l, apart.
 struct PartView {
   RowView out;
   float* lse = nullptr;
+  const float* lse_low = nullptr;
   std::int64_t lse_b = 0, lse_h = 0, lse_s = 0;
 };
 struct MergeOperands {

@@ -1,6 +1,7 @@
 // The fp32 micro-kernel: C[MR][NV vectors] (+)= A[MR][k] * B[k][NV vectors], accumulators in registers.
 // A is read one scalar at a time (broadcast), B one vector at a time from packed panels. Both products of attention
-// use it; an element's sum runs over k in order whatever MR and NV are, so tile shapes never change a bit.
+// use it; an element's sum runs over k in order whatever MR and NV are, so tile shapes never change a bit. Long sums are
+// cut into calls that add to C: shorter chains, smaller rounding errors.
 #if defined(FOVEA_CPU_GEMM_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef FOVEA_CPU_GEMM_INL_H_
 #undef FOVEA_CPU_GEMM_INL_H_
@@ -32,7 +33,7 @@ struct GemmOperands {
   float* c;              // row r at c + r*c_row
   std::int64_t c_row;
   std::int64_t k;
-  bool accumulate;       // start from C instead of 0
+  bool accumulate;       // add the sum to C instead of storing it
 };
 
 template <class A, int MR, int NV>
@@ -42,7 +43,7 @@ HWY_INLINE void gemm_block(const GemmOperands& g) {
 #pragma GCC unroll 12
   for (int r = 0; r < MR; ++r) {
 #pragma GCC unroll 2
-    for (int j = 0; j < NV; ++j) acc[r][j] = g.accumulate ? hn::LoadU(d, g.c + r * g.c_row + j * lanes()) : hn::Zero(d);
+    for (int j = 0; j < NV; ++j) acc[r][j] = hn::Zero(d);
   }
   const float* HWY_RESTRICT a = g.a;
   const float* HWY_RESTRICT b = g.b;
@@ -60,7 +61,10 @@ HWY_INLINE void gemm_block(const GemmOperands& g) {
 #pragma GCC unroll 12
   for (int r = 0; r < MR; ++r) {
 #pragma GCC unroll 2
-    for (int j = 0; j < NV; ++j) hn::StoreU(acc[r][j], d, g.c + r * g.c_row + j * lanes());
+    for (int j = 0; j < NV; ++j) {
+      float* c = g.c + r * g.c_row + j * lanes();
+      hn::StoreU(g.accumulate ? hn::Add(hn::LoadU(d, c), acc[r][j]) : acc[r][j], d, c);
+    }
   }
 }
 

@@ -18,7 +18,11 @@ namespace fovea::cpu {
 namespace HWY_NAMESPACE {
 
 inline constexpr float kRescaleSlack = 5.0F;   // natural units
-inline constexpr float kFusedLimit = 1e37F;    // |m| up to which m*log2(e) is safe to form
+
+// |m| up to which m*log2(e) is rounded once for the whole row: every weight is off by the same factor, which cancels in
+// out and puts |m|*2^-24 into lse. Far below the lse tolerance of the dtype (contract section 5).
+template <Exp kExp>
+inline constexpr float kFusedLimit = kExp == Exp::precise ? 64.0F : 4096.0F;
 
 HWY_INLINE VF minus_infinity() { return hn::Set(DF(), -std::numeric_limits<float>::infinity()); }
 
@@ -127,7 +131,7 @@ HWY_INLINE void softmax_row(float* s, const ScoreRule& rule, bool finished, RowS
   VF top = row_max(s, begin, end);
   if (!finished) top = hn::Mul(top, hn::Set(d, rule.scale));
   raise_max(top, row);
-  if (!finished && std::abs(*row.m) <= kFusedLimit) {
+  if (!finished && std::abs(*row.m) <= kFusedLimit<kExp>) {
     return weigh<kExp, true>(s, rule.scale, row, begin, end, store);
   }
   if (!finished) finish_scores(s, rule, nullptr, nullptr, begin, end);

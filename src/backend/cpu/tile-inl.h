@@ -85,14 +85,16 @@ HWY_INLINE void write_rows(const TileTask& task) {
         hn::GetLane(hn::SumOfLanes(DF(), hn::LoadU(DF(), task.buffer<float>(task.layout.l) + r * kCpuMaxLanes)));
     const bool empty = total == 0.0F;
     const float inverse = empty ? 0.0F : 1.0F / total;
-    const float lse = empty ? -infinity : m + std::log(total);
+    const float ln_l = empty ? 0.0F : std::log(total);
+    const float lse = m + ln_l;  // m is -inf for an empty row
     const float* o = task.buffer<float>(task.layout.o) + r * task.layout.dv_pad;
     const std::int64_t head = task.head(r);
     if (task.partial_out != nullptr) {
       const std::int64_t row = task.partial_row(r);
       auto* out = reinterpret_cast<std::byte*>(task.partial_out + row * problem.head_dim_v);
       store_row(o, inverse, 1.0F, problem.head_dim_v, FOVEA_F32, out, 1);
-      task.partial_lse[row] = lse;
+      task.partial_m[row] = m;
+      task.partial_ln_l[row] = ln_l;
       continue;
     }
     const std::int64_t s = task.seq.q_begin + task.query(r);

@@ -25,7 +25,8 @@ struct TileTask {
   std::int64_t key_begin = 0;  // keys of this split
   std::int64_t key_end = 0;
   float* partial_out = nullptr;  // null: write out and lse; else [total_q*num_heads_q][head_dim_v] fp32
-  float* partial_lse = nullptr;  // [total_q*num_heads_q]
+  float* partial_m = nullptr;    // [total_q*num_heads_q]; lse = m + ln l, kept apart: at |m| = 1e8 the sum loses ln l
+  float* partial_ln_l = nullptr; // likewise
   std::int64_t partial_base = 0; // query row (q_begin + i) of partial row 0: cu_seqlens_q[0], or 0
   std::byte* scratch = nullptr;
 
