@@ -1,5 +1,5 @@
-// The plain same-precision evaluation: the formulas of section 3 as unfused code in the input dtype would compute them.
-// Each tensor that such code stores (scores after each step, P) is rounded to the dtype of q; sums are fp32.
+// The plain same-precision evaluation: the formulas of section 3, unfused and in fp32, with P rounded to the input
+// dtype as the product P V takes it. Every sum is one chain of fp32 additions in the order of its index.
 #include "reference/plain.h"
 
 #include <algorithm>
@@ -15,13 +15,17 @@ namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-// x as a stored tensor of the 16-bit dtype holds it; other dtypes keep fp32. A finite score that only the narrow range
-// of fp16 would turn into infinity stays finite: the yardstick measures rounding, not overflow.
-float stored(float x, std::int32_t dtype) {
-  if (dtype != FOVEA_BF16 && dtype != FOVEA_F16) return x;
+// A weight as the 16-bit dtype holds it; other dtypes keep fp32.
+float stored(float p, std::int32_t dtype) {
+  if (dtype != FOVEA_BF16 && dtype != FOVEA_F16) return p;
   const Format format = dtype == FOVEA_BF16 ? kBf16 : kF16;
-  const float rounded = static_cast<float>(decode(encode(static_cast<double>(x), format), format));
-  return std::isinf(rounded) ? x : rounded;
+  return static_cast<float>(decode(encode(static_cast<double>(p), format), format));
+}
+
+float chained_dot(const float* x, const float* y, std::int64_t n) {
+  float sum = 0;
+  for (std::int64_t d = 0; d < n; ++d) sum += x[d] * y[d];
+  return sum;
 }
 
 float score(const fovea_forward_args& a, const Sequence& seq, std::int64_t h, std::int64_t i, std::int64_t j,
@@ -29,14 +33,10 @@ float score(const fovea_forward_args& a, const Sequence& seq, std::int64_t h, st
   const std::int64_t head_dim_qk = head_dim(a.q);
   const bool scale_given = (a.flags & FOVEA_FLAG_SOFTMAX_SCALE) != 0;
   const float scale = scale_given ? a.softmax_scale : 1 / std::sqrt(static_cast<float>(head_dim_qk));
-  float s = stored(scale * dot(q, k, head_dim_qk), a.q.dtype);
-  if (a.softcap > 0) {
-    const float t = stored(std::tanh(stored(s / a.softcap, a.q.dtype)), a.q.dtype);
-    s = stored(a.softcap * t, a.q.dtype);
-  }
+  float s = scale * chained_dot(q, k, head_dim_qk);
+  if (a.softcap > 0) s = a.softcap * std::tanh(s / a.softcap);
   if (!present(a.bias)) return s;
-  const float bias = static_cast<float>(load(a.bias, score_operand_at(a, a.bias, seq.b, h, i, j)));
-  return stored(s + bias, a.q.dtype);
+  return s + static_cast<float>(load(a.bias, score_operand_at(a, a.bias, seq.b, h, i, j)));
 }
 
 void attend(const fovea_forward_args& a, const Sequence& seq, const Keys<float>& keys, std::int64_t h, std::int64_t i) {

@@ -1,8 +1,7 @@
 /* plain.h - the plain same-precision evaluation that tolerances are derived from (docs/contract.md, section 5).
  *
- * What it is: what unfused, PyTorch-style code would compute from the same inputs: sums in fp32; S and P, which such
- * code stores as tensors, rounded to the input dtype. Its worst error against the fp64 reference is the yardstick.
- * It judges nothing itself.
+ * What it is: what unfused code computes from the same inputs when it keeps inputs and P in the input dtype and scores
+ * and sums in fp32. Its worst error against the fp64 reference is the yardstick. It judges nothing itself.
  */
 #ifndef FOVEA_REFERENCE_PLAIN_H_
 #define FOVEA_REFERENCE_PLAIN_H_

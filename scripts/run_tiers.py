@@ -6,6 +6,7 @@ failure. What a tier contains is decided by tests/CMakeLists.txt, tests/python, 
 """
 
 import argparse
+import contextlib
 import os
 import pathlib
 import sys
@@ -30,6 +31,7 @@ class Run:
         self.tiers = tiers
         self.fuzz_seconds = fuzz_seconds
         self.tallies = {}
+        self.seconds = {}
         ctest = [tier for tier in CTEST_TIERS if tier in tiers]
         self.release_tiers = ctest
         total = (2 + len(ctest) if ctest or "python" in tiers else 0)
@@ -39,6 +41,12 @@ class Run:
         total += 1 if "mutation" in tiers else 0
         total += 2 if "lint" in tiers else 0
         self.steps = Steps(total, LOGS)
+
+    @contextlib.contextmanager
+    def timed(self, name):
+        started = time.monotonic()
+        yield
+        self.seconds[name] = self.seconds.get(name, 0.0) + time.monotonic() - started
 
     def record(self, tier, tally):
         self.tallies.setdefault(tier, junit.Tally()).add(tally)
@@ -76,11 +84,14 @@ class Run:
         return self.record(tier, tally)
 
     def release(self):
-        if not self.prepare("release", [], self.release_tiers):
+        with self.timed("build"):
+            built = self.prepare("release", [], self.release_tiers)
+        if not built:
             self.steps.done += len(self.release_tiers)
             return
         for tier in self.release_tiers:
-            self.ctest(tier, ROOT / "build", tier)
+            with self.timed(tier):
+                self.ctest(tier, ROOT / "build", tier)
 
     def asan(self):
         targets = [f"fovea_{tier}_tests" for tier in SANITIZED_TIERS]
@@ -155,17 +166,19 @@ def tally_of_marks(output, code, name):
     return tally
 
 
-def summary(tallies, seconds):
-    """Prints the table, the reasons and the closing line; returns the exit code."""
-    print(f"\n{'tier':<12}{'passed':>8}{'failed':>8}{'skipped':>8}")
+def summary(tallies, seconds, total_seconds):
+    """Prints the table, the reasons and the closing line; returns the exit code. (build) is what the ctest tiers share."""
+    print(f"\n{'tier':<12}{'passed':>8}{'failed':>8}{'skipped':>8}{'seconds':>9}")
+    if "build" in seconds:
+        print(f"{'(build)':<36}{seconds['build']:>9.0f}")
     total = junit.Tally()
     for tier, tally in tallies.items():
-        print(f"{tier:<12}{tally.passed:>8}{tally.failed:>8}{tally.skipped:>8}")
+        print(f"{tier:<12}{tally.passed:>8}{tally.failed:>8}{tally.skipped:>8}{seconds.get(tier, 0.0):>9.0f}")
         total.add(tally)
     for word, entries in (("skipped", total.skips), ("FAILED", total.failures)):
         for name, reason in entries:
             print(f"{word}: {name}: {reason}")
-    print(f"total time {seconds:.0f} s")
+    print(f"total time {total_seconds:.0f} s")
     print(f"{total.passed} passed, {total.failed} failed, {total.skipped} skipped", flush=True)
     return 1 if total.failed or not total.passed else 0
 
@@ -182,8 +195,9 @@ def main():
         run.release()
     for tier in LATER_TIERS:
         if tier in tiers:
-            getattr(run, tier)()
-    return summary(run.tallies, time.monotonic() - started)
+            with run.timed(tier):
+                getattr(run, tier)()
+    return summary(run.tallies, run.seconds, time.monotonic() - started)
 
 
 if __name__ == "__main__":

@@ -36,7 +36,7 @@ constexpr u16 f32_to_f16(float x) {
   const u32 magnitude = bits & 0x7fffffffU;
   if (magnitude > 0x7f800000U) return static_cast<u16>(sign | 0x7e00U | ((magnitude >> 13) & 0x3ffU));
   if (magnitude >= 0x477ff000U) return static_cast<u16>(sign | 0x7c00U);  // rounds to 65536 or more: Inf
-  if (magnitude < 0x38800000U) {                                         // subnormal half or zero
+  if (magnitude < 0x38800000U) {                                          // subnormal half or zero
     // Adding 0.5 leaves ulp 2^-24, the subnormal step, so the fp32 adder does the rounding.
     const u32 rounded = f32_bits(f32_from_bits(magnitude) + 0.5F) - f32_bits(0.5F);
     return static_cast<u16>(sign | rounded);

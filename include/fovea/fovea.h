@@ -32,42 +32,42 @@ extern "C" {
 typedef enum fovea_status {
   FOVEA_OK = 0,
   /* the call itself */
-  FOVEA_NULL_POINTER = 1,        /* a required pointer or tensor is missing */
-  FOVEA_STRUCT_SIZE = 2,         /* struct_size is none that this library knows */
-  FOVEA_UNKNOWN_FLAG = 3,        /* a flag bit or enum value that this library does not know */
-  FOVEA_BUFFER_TOO_SMALL = 4,    /* a caller's text buffer is too small; the needed size was reported */
-  FOVEA_CONFIG = 5,              /* a context setting or an environment variable is malformed or out of range */
+  FOVEA_NULL_POINTER = 1,     /* a required pointer or tensor is missing */
+  FOVEA_STRUCT_SIZE = 2,      /* struct_size is none that this library knows */
+  FOVEA_UNKNOWN_FLAG = 3,     /* a flag bit or enum value that this library does not know */
+  FOVEA_BUFFER_TOO_SMALL = 4, /* a caller's text buffer is too small; the needed size was reported */
+  FOVEA_CONFIG = 5,           /* a context setting or an environment variable is malformed or out of range */
   /* tensors */
-  FOVEA_DTYPE = 10,              /* a dtype that this operand cannot have */
-  FOVEA_DTYPE_MISMATCH = 11,     /* operands that must agree in dtype do not */
-  FOVEA_RANK = 12,               /* wrong number of dimensions */
-  FOVEA_SHAPE = 13,              /* a dimension is negative or contradicts another operand */
-  FOVEA_HEAD_DIM = 14,           /* head dim outside what is served */
-  FOVEA_HEAD_RATIO = 15,         /* num_heads_q is not a multiple of num_heads_kv */
-  FOVEA_STRIDE_OVERFLOW = 16,    /* an element offset does not fit 63 bits */
-  FOVEA_ALIGNMENT = 17,          /* a data pointer is not aligned to its element size */
-  FOVEA_OUTPUT_OVERLAP = 18,     /* an output overlaps itself, another output or an input */
-  FOVEA_DEVICE = 19,             /* a tensor lives on a device that no backend serves, or devices differ */
+  FOVEA_DTYPE = 10,           /* a dtype that this operand cannot have */
+  FOVEA_DTYPE_MISMATCH = 11,  /* operands that must agree in dtype do not */
+  FOVEA_RANK = 12,            /* wrong number of dimensions */
+  FOVEA_SHAPE = 13,           /* a dimension is negative or contradicts another operand */
+  FOVEA_HEAD_DIM = 14,        /* head dim outside what is served */
+  FOVEA_HEAD_RATIO = 15,      /* num_heads_q is not a multiple of num_heads_kv */
+  FOVEA_STRIDE_OVERFLOW = 16, /* an element offset does not fit 63 bits */
+  FOVEA_ALIGNMENT = 17,       /* a data pointer is not aligned to its element size */
+  FOVEA_OUTPUT_OVERLAP = 18,  /* an output overlaps itself, another output or an input */
+  FOVEA_DEVICE = 19,          /* a tensor lives on a device that no backend serves, or devices differ */
   /* features */
-  FOVEA_CU_SEQLENS = 30,         /* offsets not monotone, negative or past the buffer */
-  FOVEA_SEQUSED = 31,            /* a used length is negative or larger than its storage */
-  FOVEA_PAGE_TABLE = 32,         /* a needed page index lies outside the cache */
-  FOVEA_PAGED_ARGUMENTS = 33,    /* page_table without seqused_kv, or with cu_seqlens_kv */
-  FOVEA_MASK_SHAPE = 34,         /* mask is not broadcastable to [B, Hq|Hkv, Sq, Sk] */
-  FOVEA_BIAS_SHAPE = 35,         /* bias is not broadcastable to [B, Hq|Hkv, Sq, Sk] */
-  FOVEA_WINDOW = 36,             /* a window bound is negative or too large */
-  FOVEA_OFFSET = 37,             /* q_offset or kv_offset too large for 64-bit positions */
-  FOVEA_SCALE = 38,              /* softmax_scale is not finite */
-  FOVEA_SOFTCAP = 39,            /* softcap is negative or not finite */
-  FOVEA_SINK_SHAPE = 40,         /* sink is not fp32 [Hq] */
-  FOVEA_SPLITS = 41,             /* num_splits out of range */
-  FOVEA_MERGE_COUNT = 42,        /* merge needs at least one part */
+  FOVEA_CU_SEQLENS = 30,      /* offsets not monotone, negative or past the buffer */
+  FOVEA_SEQUSED = 31,         /* a used length is negative or larger than its storage */
+  FOVEA_PAGE_TABLE = 32,      /* a needed page index lies outside the cache */
+  FOVEA_PAGED_ARGUMENTS = 33, /* page_table without seqused_kv, or with cu_seqlens_kv */
+  FOVEA_MASK_SHAPE = 34,      /* mask is not broadcastable to [B, Hq|Hkv, Sq, Sk] */
+  FOVEA_BIAS_SHAPE = 35,      /* bias is not broadcastable to [B, Hq|Hkv, Sq, Sk] */
+  FOVEA_WINDOW = 36,          /* a window bound is negative or too large */
+  FOVEA_OFFSET = 37,          /* q_offset or kv_offset too large for 64-bit positions */
+  FOVEA_SCALE = 38,           /* softmax_scale is not finite */
+  FOVEA_SOFTCAP = 39,         /* softcap is negative or not finite */
+  FOVEA_SINK_SHAPE = 40,      /* sink is not fp32 [Hq] */
+  FOVEA_SPLITS = 41,          /* num_splits out of range */
+  FOVEA_MERGE_COUNT = 42,     /* merge needs at least one part */
   /* choice and execution */
-  FOVEA_NO_BACKEND = 60,         /* the backend asked for is not in this build or on this machine */
-  FOVEA_UNSUPPORTED = 61,        /* no kernel of the allowed backends serves this problem */
-  FOVEA_SLOW_PATH = 62,          /* only a slow path serves it and FOVEA_FLAG_FORBID_SLOW is set */
-  FOVEA_OUT_OF_MEMORY = 63,      /* workspace could not be allocated */
-  FOVEA_INTERNAL = 64            /* a fault of fovea: please report the message */
+  FOVEA_NO_BACKEND = 60,    /* the backend asked for is not in this build or on this machine */
+  FOVEA_UNSUPPORTED = 61,   /* no kernel of the allowed backends serves this problem */
+  FOVEA_SLOW_PATH = 62,     /* only a slow path serves it and FOVEA_FLAG_FORBID_SLOW is set */
+  FOVEA_OUT_OF_MEMORY = 63, /* workspace could not be allocated */
+  FOVEA_INTERNAL = 64       /* a fault of fovea: please report the message */
 } fovea_status;
 
 /* The name that stands in messages and logs, e.g. "head_ratio"; "unknown_status" for other numbers. */
@@ -75,13 +75,13 @@ FOVEA_API const char* fovea_status_name(fovea_status status);
 
 /* Filled by a failing call when the caller passes one. All texts are NUL-terminated and never translated. */
 typedef struct fovea_error {
-  uint64_t struct_size;    /* sizeof(fovea_error), set by the caller */
-  int32_t status;          /* fovea_status */
-  char code[32];           /* fovea_status_name(status) */
-  char asked[192];         /* what the call asked for: "num_heads_q=7, num_heads_kv=2" */
-  char allowed[192];       /* what is allowed: "num_heads_q a multiple of num_heads_kv" */
-  char why[192];           /* the reason behind the rule */
-  char hint[192];          /* what to do instead */
+  uint64_t struct_size; /* sizeof(fovea_error), set by the caller */
+  int32_t status;       /* fovea_status */
+  char code[32];        /* fovea_status_name(status) */
+  char asked[192];      /* what the call asked for: "num_heads_q=7, num_heads_kv=2" */
+  char allowed[192];    /* what is allowed: "num_heads_q a multiple of num_heads_kv" */
+  char why[192];        /* the reason behind the rule */
+  char hint[192];       /* what to do instead */
 } fovea_error;
 
 /* ---- tensors ------------------------------------------------------------------------------------------------- */
@@ -90,8 +90,8 @@ typedef enum fovea_dtype {
   FOVEA_F32 = 1,
   FOVEA_BF16 = 2,
   FOVEA_F16 = 3,
-  FOVEA_F64 = 4,   /* the fp64 reference only */
-  FOVEA_BOOL = 5,  /* one byte, 0 = false, anything else = true */
+  FOVEA_F64 = 4,  /* the fp64 reference only */
+  FOVEA_BOOL = 5, /* one byte, 0 = false, anything else = true */
   FOVEA_I32 = 6
 } fovea_dtype;
 
@@ -107,9 +107,9 @@ typedef enum fovea_device_type { FOVEA_DEVICE_CPU = 0, FOVEA_DEVICE_CUDA = 1 } f
  * may be 0 (a broadcast view) or negative, and need no order. An extent may be 0; then data may be NULL. */
 typedef struct fovea_tensor {
   void* data;
-  int32_t dtype;        /* fovea_dtype */
-  int32_t rank;         /* 1..FOVEA_MAX_RANK; 0 = absent */
-  int32_t device_type;  /* fovea_device_type */
+  int32_t dtype;       /* fovea_dtype */
+  int32_t rank;        /* 1..FOVEA_MAX_RANK; 0 = absent */
+  int32_t device_type; /* fovea_device_type */
   int32_t device_id;
   int64_t shape[FOVEA_MAX_RANK];
   int64_t strides[FOVEA_MAX_RANK];
@@ -187,8 +187,8 @@ typedef struct fovea_forward_args {
 /* Attention forward, sections 1-3. Runs to completion for CPU tensors. `error` may be NULL. */
 FOVEA_API fovea_status fovea_forward(fovea_context* context, const fovea_forward_args* args, fovea_error* error);
 
-/* Whether the call would be served: FOVEA_OK, or the very refusal that fovea_forward() would give. Nothing is written and
- * of the operands only the int32 ones (offsets, lengths, pages) are read. */
+/* Whether the call would be served: FOVEA_OK, or the very refusal that fovea_forward() would give. Nothing is written,
+ * and of the operands only the int32 ones (offsets, lengths, pages) are read. */
 FOVEA_API fovea_status fovea_supports(fovea_context* context, const fovea_forward_args* args, fovea_error* error);
 
 typedef enum fovea_format { FOVEA_TEXT = 0, FOVEA_JSON = 1 } fovea_format;
@@ -201,7 +201,8 @@ FOVEA_API fovea_status fovea_explain(fovea_context* context, const fovea_forward
 /* ---- merge --------------------------------------------------------------------------------------------------- */
 
 /* Merges `count` partial results over disjoint key sets into the result over their union (section 3). (0, -inf) is the
- * identity. Apply the sink here, once, when the parts were made without it. out and lse may be the very views of a part.
+ * identity. Apply the sink here, once, when the parts were made without it. out and lse may be the very views of a
+ * part.
  *   outs[i] [B, Sq, Hq, Dv] or [T, Hq, Dv]   f32 | bf16 | f16, each its own
  *   lses[i] [B, Hq, Sq] or [Hq, T]           f32
  *   out, lse (optional) as the parts; sink [Hq] f32, optional */

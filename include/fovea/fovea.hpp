@@ -188,7 +188,7 @@ class Tensor : public fovea_tensor {
   Tensor unsqueeze(std::int32_t dim) const {
     assert(rank < FOVEA_MAX_RANK && 0 <= dim && dim <= rank);
     Tensor view = *this;
-    for (std::int32_t d = rank; d > dim; --d) {
+    for (std::int32_t d = FOVEA_MAX_RANK - 1; d > dim; --d) {
       view.shape[d] = shape[d - 1];
       view.strides[d] = strides[d - 1];
     }
@@ -202,12 +202,12 @@ class Tensor : public fovea_tensor {
     const std::int32_t dropped = index(dim);
     assert(shape[dropped] == 1);
     Tensor view = *this;
-    for (std::int32_t d = dropped; d + 1 < rank; ++d) {
+    for (std::int32_t d = dropped; d + 1 < FOVEA_MAX_RANK; ++d) {
       view.shape[d] = shape[d + 1];
       view.strides[d] = strides[d + 1];
     }
     --view.rank;
-    view.shape[view.rank] = view.strides[view.rank] = 0;
+    view.shape[FOVEA_MAX_RANK - 1] = view.strides[FOVEA_MAX_RANK - 1] = 0;
     return view;
   }
 

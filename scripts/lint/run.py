@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Runs the lints over the tree: run.py [layers|style|format|headers]... Prints problems, then one verdict per lint."""
+"""Runs the lints over the tree: run.py [LINT]... Prints problems, then one verdict per lint."""
 
 import pathlib
 import sys
 
+import check_bug_cases
 import check_format
 import check_headers
 import check_layers
@@ -15,6 +16,7 @@ LINTS = {
     "style": check_style.check,
     "format": check_format.check,
     "headers": check_headers.check,
+    "bug_cases": check_bug_cases.check,
 }
 
 

@@ -121,9 +121,12 @@ bool may_overlap_itself(const fovea_tensor& t) {
   std::array<Dim, FOVEA_MAX_RANK> dims{};
   std::size_t count = 0;
   for (std::int32_t d = 0; d < t.rank; ++d) {
-    if (t.shape[d] > 1) dims[count++] = {magnitude(t.strides[d]), static_cast<std::uint64_t>(t.shape[d] - 1)};
+    if (t.shape[d] <= 1) continue;
+    const Dim dim{magnitude(t.strides[d]), static_cast<std::uint64_t>(t.shape[d] - 1)};
+    std::size_t place = count++;  // insertion by stride, smallest first
+    for (; place > 0 && dims[place - 1].stride > dim.stride; --place) dims[place] = dims[place - 1];
+    dims[place] = dim;
   }
-  std::sort(dims.begin(), dims.begin() + count, [](const Dim& a, const Dim& b) { return a.stride < b.stride; });
   std::uint64_t reach = 0;  // the furthest offset that the smaller strides can make; fits because byte_range() did
   for (std::size_t i = 0; i < count; ++i) {
     if (dims[i].stride <= reach) return true;

@@ -5,78 +5,57 @@
 #define FOVEA_VERSION_TEXT(major, minor, patch) \
   FOVEA_STRINGIFY(major) "." FOVEA_STRINGIFY(minor) "." FOVEA_STRINGIFY(patch)
 
+namespace {
+
+struct StatusName {
+  fovea_status status;
+  const char* name;
+};
+
+constexpr StatusName kStatusNames[] = {
+    {FOVEA_OK, "ok"},
+    {FOVEA_NULL_POINTER, "null_pointer"},
+    {FOVEA_STRUCT_SIZE, "struct_size"},
+    {FOVEA_UNKNOWN_FLAG, "unknown_flag"},
+    {FOVEA_BUFFER_TOO_SMALL, "buffer_too_small"},
+    {FOVEA_CONFIG, "config"},
+    {FOVEA_DTYPE, "dtype"},
+    {FOVEA_DTYPE_MISMATCH, "dtype_mismatch"},
+    {FOVEA_RANK, "rank"},
+    {FOVEA_SHAPE, "shape"},
+    {FOVEA_HEAD_DIM, "head_dim"},
+    {FOVEA_HEAD_RATIO, "head_ratio"},
+    {FOVEA_STRIDE_OVERFLOW, "stride_overflow"},
+    {FOVEA_ALIGNMENT, "alignment"},
+    {FOVEA_OUTPUT_OVERLAP, "output_overlap"},
+    {FOVEA_DEVICE, "device"},
+    {FOVEA_CU_SEQLENS, "cu_seqlens"},
+    {FOVEA_SEQUSED, "seqused"},
+    {FOVEA_PAGE_TABLE, "page_table"},
+    {FOVEA_PAGED_ARGUMENTS, "paged_arguments"},
+    {FOVEA_MASK_SHAPE, "mask_shape"},
+    {FOVEA_BIAS_SHAPE, "bias_shape"},
+    {FOVEA_WINDOW, "window"},
+    {FOVEA_OFFSET, "offset"},
+    {FOVEA_SCALE, "scale"},
+    {FOVEA_SOFTCAP, "softcap"},
+    {FOVEA_SINK_SHAPE, "sink_shape"},
+    {FOVEA_SPLITS, "splits"},
+    {FOVEA_MERGE_COUNT, "merge_count"},
+    {FOVEA_NO_BACKEND, "no_backend"},
+    {FOVEA_UNSUPPORTED, "unsupported"},
+    {FOVEA_SLOW_PATH, "slow_path"},
+    {FOVEA_OUT_OF_MEMORY, "out_of_memory"},
+    {FOVEA_INTERNAL, "internal"},
+};
+
+}  // namespace
+
 extern "C" {
 
 const char* fovea_status_name(fovea_status status) {
-  switch (status) {
-    case FOVEA_OK:
-      return "ok";
-    case FOVEA_NULL_POINTER:
-      return "null_pointer";
-    case FOVEA_STRUCT_SIZE:
-      return "struct_size";
-    case FOVEA_UNKNOWN_FLAG:
-      return "unknown_flag";
-    case FOVEA_BUFFER_TOO_SMALL:
-      return "buffer_too_small";
-    case FOVEA_CONFIG:
-      return "config";
-    case FOVEA_DTYPE:
-      return "dtype";
-    case FOVEA_DTYPE_MISMATCH:
-      return "dtype_mismatch";
-    case FOVEA_RANK:
-      return "rank";
-    case FOVEA_SHAPE:
-      return "shape";
-    case FOVEA_HEAD_DIM:
-      return "head_dim";
-    case FOVEA_HEAD_RATIO:
-      return "head_ratio";
-    case FOVEA_STRIDE_OVERFLOW:
-      return "stride_overflow";
-    case FOVEA_ALIGNMENT:
-      return "alignment";
-    case FOVEA_OUTPUT_OVERLAP:
-      return "output_overlap";
-    case FOVEA_DEVICE:
-      return "device";
-    case FOVEA_CU_SEQLENS:
-      return "cu_seqlens";
-    case FOVEA_SEQUSED:
-      return "seqused";
-    case FOVEA_PAGE_TABLE:
-      return "page_table";
-    case FOVEA_PAGED_ARGUMENTS:
-      return "paged_arguments";
-    case FOVEA_MASK_SHAPE:
-      return "mask_shape";
-    case FOVEA_BIAS_SHAPE:
-      return "bias_shape";
-    case FOVEA_WINDOW:
-      return "window";
-    case FOVEA_OFFSET:
-      return "offset";
-    case FOVEA_SCALE:
-      return "scale";
-    case FOVEA_SOFTCAP:
-      return "softcap";
-    case FOVEA_SINK_SHAPE:
-      return "sink_shape";
-    case FOVEA_SPLITS:
-      return "splits";
-    case FOVEA_MERGE_COUNT:
-      return "merge_count";
-    case FOVEA_NO_BACKEND:
-      return "no_backend";
-    case FOVEA_UNSUPPORTED:
-      return "unsupported";
-    case FOVEA_SLOW_PATH:
-      return "slow_path";
-    case FOVEA_OUT_OF_MEMORY:
-      return "out_of_memory";
-    case FOVEA_INTERNAL:
-      return "internal";
+  for (const StatusName& row : kStatusNames) {
+    if (row.status == status) return row.name;
   }
   return "unknown_status";
 }

@@ -1,3 +1,5 @@
+// ThreadPool with one shared task counter: workers take the next index until none is left, spin a while for the next
+// call, then sleep.
 #include "core/threads.h"
 
 #include <atomic>
@@ -54,7 +56,8 @@ struct ThreadPool::State {
 };
 
 ThreadPool::ThreadPool(int num_threads) : state_(std::make_unique<State>()) {
-  for (int slot = 1; slot < num_threads; ++slot) state_->workers.emplace_back([s = state_.get(), slot] { s->worker(slot); });
+  for (int slot = 1; slot < num_threads; ++slot)
+    state_->workers.emplace_back([s = state_.get(), slot] { s->worker(slot); });
 }
 
 ThreadPool::~ThreadPool() {

@@ -16,8 +16,9 @@ class ThreadPool {
 
   int num_threads() const;
 
-  // Calls body(context, task, slot) for every task in [0, tasks), tasks handed out in order, slot in [0, num_threads()).
-  // Returns when all are done. Calls from several threads are served one after the other. `body` must not throw.
+  // Calls body(context, task, slot) for every task in [0, tasks), tasks handed out in order; slot is in
+  // [0, num_threads()). Returns when all are done. Calls from several threads are served one after the other. `body`
+  // must not throw.
   using Body = void (*)(void* context, std::int64_t task, int slot);
   void run(std::int64_t tasks, Body body, void* context);
 

@@ -1,3 +1,4 @@
+// Sizes and offsets of a tile's buffers in one thread's scratch memory, and of the partial results of a split.
 #include "plan/cpu_layout.h"
 
 #include <algorithm>
@@ -29,7 +30,7 @@ CpuTileLayout cpu_tile_layout(const Problem& problem, KernelId kernel, std::int6
   CpuTileLayout layout;
   layout.dqk_pad = round_up(problem.head_dim_qk, kCpuPanel);
   layout.dv_pad = round_up(problem.head_dim_v, kCpuPanel);
-  layout.rows_pad = round_up(tile_m, kCpuSubRows);
+  layout.rows_pad = round_up(tile_m, kCpuRowUnit);
   Carver carver;
   layout.q = carver.take(layout.rows_pad * layout.dqk_pad * operand);
   layout.k = carver.take(tile_n * layout.dqk_pad * operand);
@@ -39,7 +40,7 @@ CpuTileLayout cpu_tile_layout(const Problem& problem, KernelId kernel, std::int6
   layout.m = carver.take(layout.rows_pad * kF32);
   layout.l = carver.take(layout.rows_pad * kCpuMaxLanes * kF32);
   layout.stage = carver.take(16 * std::max({layout.dqk_pad, layout.dv_pad, tile_n}) * kF32);
-  layout.bits = carver.take(kCpuSubRows * kCpuBlockKeysMax / 8);
+  layout.bits = carver.take(kCpuSubRowsMax * kCpuBlockKeysMax / 8);
   layout.bytes = carver.end();
   return layout;
 }

@@ -11,26 +11,27 @@ namespace fovea {
 
 // Widths are for the widest vectors (16 floats); narrower targets use the same buffers.
 inline constexpr std::int64_t kCpuMaxLanes = 16;
-inline constexpr std::int64_t kCpuPanel = 32;       // keys, or columns of V, per packed panel; divides every tile_n
+inline constexpr std::int64_t kCpuPanel = 32;  // keys, or columns of V, per packed panel; divides every tile_n
 inline constexpr std::int64_t kCpuMinTileRows = 32;
-inline constexpr std::int64_t kCpuSubRows = 48;     // rows whose scores are in flight at a time
+inline constexpr std::int64_t kCpuRowUnit = 48;     // rows of a task are padded to a multiple of this and of 16
+inline constexpr std::int64_t kCpuSubRowsMax = 64;  // rows whose scores are in flight at a time
 inline constexpr std::int64_t kCpuBlockKeysMax = 256;
-inline constexpr std::int64_t kCpuScoreFloats = kCpuSubRows * kCpuBlockKeysMax;
+inline constexpr std::int64_t kCpuScoreFloats = 27648;
 
 struct CpuTileLayout {
   std::int64_t dqk_pad = 0;  // head_dim_qk up to a multiple of kCpuPanel
   std::int64_t dv_pad = 0;
-  std::int64_t rows_pad = 0; // tile_m up to a multiple of kCpuSubRows
+  std::int64_t rows_pad = 0;  // tile_m up to a multiple of kCpuRowUnit
   // Byte offsets, each a multiple of 64:
-  std::uint64_t q = 0;       // [rows_pad][dqk_pad] fp32 or bf16
-  std::uint64_t k = 0;       // [tile_n][dqk_pad] fp32 or bf16, packed
-  std::uint64_t v = 0;       // [tile_n][dv_pad] fp32 or bf16, packed
-  std::uint64_t s = 0;       // kCpuScoreFloats: rows of scores, then weights; each kernel has its own fixed stride
-  std::uint64_t o = 0;       // [rows_pad][dv_pad] fp32
-  std::uint64_t m = 0;       // [rows_pad] fp32
-  std::uint64_t l = 0;       // [rows_pad][kCpuMaxLanes] fp32 partial sums
-  std::uint64_t stage = 0;   // [16][max(dqk_pad, dv_pad, tile_n)] fp32: rows on their way into a packed form
-  std::uint64_t bits = 0;    // [kCpuSubRows][kCpuBlockKeysMax / 64] visibility words
+  std::uint64_t q = 0;      // [rows_pad][dqk_pad] fp32 or bf16
+  std::uint64_t k = 0;      // [tile_n][dqk_pad] fp32 or bf16, packed
+  std::uint64_t v = 0;      // [tile_n][dv_pad] fp32 or bf16, packed
+  std::uint64_t s = 0;      // kCpuScoreFloats for scores and weights, divided by each kernel in its own way
+  std::uint64_t o = 0;      // [rows_pad][dv_pad] fp32
+  std::uint64_t m = 0;      // [rows_pad] fp32
+  std::uint64_t l = 0;      // [rows_pad][kCpuMaxLanes] fp32 partial sums
+  std::uint64_t stage = 0;  // [16][max(dqk_pad, dv_pad, tile_n)] fp32: rows on their way into a packed form
+  std::uint64_t bits = 0;   // [kCpuSubRowsMax][kCpuBlockKeysMax / 64] visibility words
   std::uint64_t bytes = 0;
 };
 

@@ -1,3 +1,4 @@
+// Which rows and keys of storage belong to a batch entry, and which keys one query can reach by position alone.
 #include "plan/operands.h"
 
 #include <algorithm>

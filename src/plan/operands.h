@@ -44,7 +44,7 @@ struct ForwardOperands {
 
 // One batch entry. Row i in [0, q_rows) of the sequence is row q_begin + i of q/out/lse (with batch index q_batch).
 struct Sequence {
-  std::int64_t q_batch = 0;   // index for stride_b of q, out and lse_b
+  std::int64_t q_batch = 0;  // index for stride_b of q, out and lse_b
   std::int64_t q_begin = 0;
   std::int64_t q_rows = 0;    // rows of storage, all of them written
   std::int64_t q_used = 0;    // rows that are queries; the others are empty rows

@@ -1,3 +1,4 @@
+// Chooses tile sizes, threads and splits for a problem and a kernel. Pure: it looks at no data and allocates nothing.
 #include "plan/plan.h"
 
 #include <algorithm>
@@ -21,13 +22,14 @@ struct TileShape {
 
 // Largest tiles: K and V blocks stay in the level-2 cache while packing them is spread over tile_m rows.
 TileShape largest_tile(KernelId kernel) {
-  return kernel == KernelId::cpu_fwd_amx_bf16 ? TileShape{256, 256} : TileShape{192, 128};
+  return kernel == KernelId::cpu_fwd_amx_bf16 ? TileShape{512, 256} : TileShape{192, 128};
 }
 
 std::int32_t choose_splits(const Problem& problem, std::int64_t tasks, int threads) {
   if (problem.requested_splits > 0) return problem.requested_splits;
   if (problem.batch_invariant) {
-    return static_cast<std::int32_t>(std::clamp<std::int64_t>(ceil_div(problem.seqlen_kv, kInvariantSplitKeys), 1, 256));
+    return static_cast<std::int32_t>(
+        std::clamp<std::int64_t>(ceil_div(problem.seqlen_kv, kInvariantSplitKeys), 1, 256));
   }
   const std::int64_t wanted = ceil_div(2 * std::int64_t{threads}, std::max<std::int64_t>(tasks, 1));
   const std::int64_t useful = problem.seqlen_kv / kMinSplitKeys;

@@ -74,6 +74,25 @@ TEST_F(Backend, NonFiniteValuesReachExactlyTheRowsThatSeeThem) {
   }
 }
 
+// A bias of -inf hides a key as a mask does: its K and V may be NaN.
+TEST_F(Backend, KeysHiddenByBiasMayHoldAnything) {
+  Case c;
+  c.seqlen_q = 20;
+  c.seqlen_kv = 90;
+  c.bias = Heads::one;
+  c.bias_rows = false;
+  Instance instance(c);
+  for (std::int64_t d = 0; d < c.head_dim_v; ++d) {
+    instance.set_k(0, 33, 0, d, std::numeric_limits<double>::quiet_NaN());
+    instance.set_v(0, 33, 0, d, std::numeric_limits<double>::quiet_NaN());
+  }
+  instance.set_bias(0, 0, 0, 33, -std::numeric_limits<double>::infinity());
+  instance.seal();
+  ASSERT_EQ(fovea_forward(context(), &instance.args(), nullptr), FOVEA_OK);
+  const CaseResult r = judge(instance);
+  ASSERT_TRUE(r.passed) << r.message;
+}
+
 TEST_F(Backend, RandomCases) {
   for (std::uint64_t seed = 1; seed <= 120; ++seed) {
     ASSERT_NO_FATAL_FAILURE(run(random_case(seed)));

@@ -50,7 +50,7 @@ TEST(Materialize, NumbersDoNotDependOnStrides) {
        {Strides::bhsd, Strides::qkv, Strides::padded, Strides::unaligned, Strides::stride_d2, Strides::reversed}) {
     Case c = small();
     c.strides = s;
-    EXPECT_TRUE(compare(answer(c), expected, 0).passed) << to_string(c);
+    EXPECT_TRUE(compare(answer(c), expected, {}).passed) << to_string(c);
   }
 }
 
@@ -64,7 +64,7 @@ TEST(Materialize, NumbersDoNotDependOnLayout) {
       c.page_size = 3;
       c.rows_before = 2;
       c.rows_after = 1;
-      EXPECT_TRUE(compare(answer(c), expected, 0).passed) << to_string(c);
+      EXPECT_TRUE(compare(answer(c), expected, {}).passed) << to_string(c);
     }
   }
 }

@@ -16,8 +16,6 @@ namespace fovea::bugs {
 namespace {
 
 constexpr int kShownMismatches = 3;
-// What fp32 can say of a score: the sum over the head dim, its scaling and the logarithm are rounded a few times each.
-constexpr double kScoreRounding = 16 * 0x1p-24;
 
 std::string place(const Index& i) {
   std::string text = "(";
@@ -31,13 +29,12 @@ bool agree(double actual, double expected, double limit) {
   return std::abs(actual - expected) <= limit;  // false for NaN
 }
 
-// `relative` widens the limit for values that the output format itself cannot hold more exactly.
-void expect_close(const char* what, const Tensor& actual, const Tensor& expected, double limit, double relative) {
+void expect_close(const char* what, const Tensor& actual, const Tensor& expected, cases::Limit limit) {
   int bad = 0;
   actual.visit([&](const Index& i) {
     const double got = actual.at(i), right = expected.at(i);
-    if (agree(got, right, limit + relative * std::abs(right)) || ++bad > kShownMismatches) return;
-    ADD_FAILURE() << what << place(i) << " = " << got << ", expected " << right << " within " << limit;
+    if (agree(got, right, limit.at(right)) || ++bad > kShownMismatches) return;
+    ADD_FAILURE() << what << place(i) << " = " << got << ", expected " << right << " within " << limit.at(right);
   });
   EXPECT_EQ(bad, 0) << what << ": elements that differ";
 }
@@ -217,8 +214,8 @@ Attention& Attention::expect_reference() {
   EXPECT_EQ(fovea_plain_forward(&args, nullptr), FOVEA_OK);
 
   const double limit = cases::out_limit(worst_error(plain, right), largest(right), out_.dtype());
-  expect_close("out", out_, right, limit, 0);
-  expect_close("lse", lse_, right_lse, cases::lse_limit(dtype), kScoreRounding);
+  expect_close("out", out_, right, {limit});
+  expect_close("lse", lse_, right_lse, cases::lse_limit(dtype));
   if (out_.view().rank == 3) expect_outside_untouched();
   return *this;
 }
@@ -262,10 +259,10 @@ void merge(const std::vector<Part>& parts, const Part& result, const Tensor& sin
   EXPECT_EQ(fovea_merge(shared_context().get(), &args, &error), FOVEA_OK) << text(error);
 }
 
-void expect_identical(const Tensor& actual, const Tensor& expected) { expect_close("element", actual, expected, 0, 0); }
+void expect_identical(const Tensor& actual, const Tensor& expected) { expect_close("element", actual, expected, {}); }
 
 void expect_near(const Tensor& actual, const Tensor& expected, double limit) {
-  expect_close("element", actual, expected, limit, 0);
+  expect_close("element", actual, expected, {limit});
 }
 
 }  // namespace fovea::bugs

@@ -1,3 +1,4 @@
+// Draws the property tests' cases, runs their calls and compares the answers row by row.
 #include "property_support.h"
 
 #include <bit>

@@ -1,5 +1,5 @@
-"""The mutation tool itself: the list is well-formed and fits today's sources, and a mutation that no longer applies is an
-error, never a pass."""
+"""The mutation tool itself: the list is well-formed and fits today's sources, and a mutation that no longer applies is
+an error, never a pass."""
 
 import json
 import pathlib

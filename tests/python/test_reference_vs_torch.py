@@ -251,8 +251,8 @@ def test_plain_errs_as_unfused_torch_does(reference, dtype):
     got, _ = call(reference.fovea_plain_forward, q, k, v)
     exact, _ = call(reference.fovea_reference_forward, q, k, v)
     keys, values = k.permute(0, 2, 3, 1).float(), v.transpose(1, 2).float()
-    scores = (q.transpose(1, 2).float() @ keys / 8).to(dtype)
-    weights = torch.softmax(scores, dim=-1).float()
+    scores = q.transpose(1, 2).float() @ keys / 8
+    weights = torch.softmax(scores, dim=-1).to(dtype).float()
     unfused = (weights @ values).transpose(1, 2).double()
     ratio = ((got - exact).abs().max() / (unfused - exact).abs().max()).item()
     assert 0.8 <= ratio <= 1.25, ratio

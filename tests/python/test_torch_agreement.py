@@ -60,7 +60,7 @@ class JudgedByTorch(unittest.TestCase):
         added = added_scores(q, k, visible, mask, bias)
         wanted, wanted_lse = judge.expected(q, k, v, added, **formula)
         judge.assert_close(out, wanted, judge.limit_of(q, k, v, added, out.dtype, wanted, **formula), f"{what}: out")
-        judge.assert_close(lse, wanted_lse, judge.LSE_LIMIT[q.dtype], f"{what}: lse")
+        judge.assert_lse_close(lse, wanted_lse, q.dtype, f"{what}: lse")
 
 
 class DenseCalls(JudgedByTorch):
@@ -179,7 +179,7 @@ class LayoutCalls(JudgedByTorch):
         wanted, wanted_lse = judge.expected(q, k, v, added)
         limit = judge.limit_of(q, k, v, added, out.dtype, wanted)
         judge.assert_close(out[None], wanted, limit, f"{what}: out")
-        judge.assert_close(lse[None], wanted_lse, judge.LSE_LIMIT[q.dtype], f"{what}: lse")
+        judge.assert_lse_close(lse[None], wanted_lse, q.dtype, f"{what}: lse")
 
     def test_varlen(self):
         for dtype, causal in itertools.product((F32, BF16), (False, True)):
@@ -236,7 +236,7 @@ class LayoutCalls(JudgedByTorch):
         out, lse = nan_like(*q.shape), nan_like(2, 8, 3)
         self.context.merge(outs, lses, out, lse)
         judge.assert_close(out, wanted, limit, "merge: out")
-        judge.assert_close(lse, wanted_lse, judge.LSE_LIMIT[F32], "merge: lse")
+        judge.assert_lse_close(lse, wanted_lse, F32, "merge: lse")
 
     def test_refusals_carry_every_text(self):
         q, k, v = inputs((1, 4, 3, 8, 8, 16, 16))

@@ -35,13 +35,24 @@ TEST(Plain, RoundsWeightsToTheInputDtype) {
   EXPECT_EQ(1.001953125F, run_plain(bf16_arguments(q, k, v)).out.values[0]);
 }
 
-TEST(Plain, RoundsScoresToTheInputDtype) {
-  // q . k = 16 * 16 + 1 = 257 needs nine bits; bf16 keeps eight and the tie goes to even: 256.
+TEST(Plain, KeepsScoresInFp32) {
+  // q . k = 16 * 16 + 1 = 257 needs nine bits; bf16 would keep eight.
   Tensor<std::uint16_t> q({1, 1, 1, 2}, {0x4180, kOne}), k({1, 1, 1, 2}, {0x4180, kOne}), v({1, 1, 1, 1}, kOne);
   fovea_forward_args a = bf16_arguments(q, k, v);
   a.flags = FOVEA_FLAG_SOFTMAX_SCALE;
   a.softmax_scale = 1.0F;
-  EXPECT_EQ(256.0F, run_plain(a).lse.values[0]);
+  EXPECT_EQ(257.0F, run_plain(a).lse.values[0]);
+}
+
+TEST(Plain, SumsInOneChainOfFp32) {
+  // 2^24 + 1 ties to 2^24, each time again: eight partial sums would have kept some of the ones.
+  std::vector<std::uint16_t> row(17, kOne);
+  row[0] = 0x4580;  // 4096, squared 2^24
+  Tensor<std::uint16_t> q({1, 1, 1, 17}, row), k({1, 1, 1, 17}, row), v({1, 1, 1, 1}, kOne);
+  fovea_forward_args a = bf16_arguments(q, k, v);
+  a.flags = FOVEA_FLAG_SOFTMAX_SCALE;
+  a.softmax_scale = 1.0F;
+  EXPECT_EQ(16777216.0F, run_plain(a).lse.values[0]);
 }
 
 TEST(Plain, Fp32AgreesWithTheReference) {

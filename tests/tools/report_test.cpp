@@ -70,7 +70,7 @@ TEST(Report, JsonIsOneDocumentWithTypesKept) {
 TEST(Report, JsonSurvivesInvalidUtf8) {
   Report report;
   report.fields = {{"name", std::string("\xff")}};
-  EXPECT_NO_THROW(nlohmann::json::parse(written(report, Format::json)));
+  EXPECT_TRUE(nlohmann::json::accept(written(report, Format::json)));
 }
 
 TEST(Report, CsvQuotesAndPrefersTheTable) {

@@ -127,6 +127,28 @@ TEST(Concurrency, calls_from_several_threads_do_not_disturb_each_other) {
   }
 }
 
+TEST(PlanReuse, a_changed_call_gets_its_own_plan) {
+  // More variants than the context keeps plans, twice over, so that plans are found, dropped and made again.
+  const ContextPtr shared = make_context(1);
+  for (int round = 0; round < 2; ++round) {
+    for (int variant = 1; variant <= 20; ++variant) {
+      const auto vary = [variant](ForwardCase& c) {
+        c.args.flags = FOVEA_FLAG_SOFTMAX_SCALE;
+        if (variant % 2 == 0) c.args.flags |= FOVEA_FLAG_CAUSAL;
+        c.args.softmax_scale = 0.25F * static_cast<float>(variant);
+      };
+      ForwardCase reused;
+      ForwardCase fresh;
+      vary(reused);
+      vary(fresh);
+      ASSERT_EQ(reused.forward(shared.get()), FOVEA_OK);
+      ASSERT_EQ(fresh.forward(make_context(1).get()), FOVEA_OK);
+      expect_same(reused.out, fresh.out);
+      expect_same(reused.lse, fresh.lse);
+    }
+  }
+}
+
 TEST(Concurrency, two_contexts_are_independent) {
   ContextPtr one = make_context(1);
   const ContextPtr two = make_context(2);

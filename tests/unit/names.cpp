@@ -1,7 +1,11 @@
 // Names and sizes of the public enums.
 #include <gtest/gtest.h>
 
+#include <cctype>
+#include <fstream>
+#include <regex>
 #include <set>
+#include <sstream>
 #include <string>
 
 #include "fovea/fovea.h"
@@ -22,6 +26,23 @@ TEST(Names, statuses_are_distinct_and_fit_the_code_field) {
   EXPECT_STREQ(fovea_status_name(FOVEA_OK), "ok");
   EXPECT_STREQ(fovea_status_name(FOVEA_HEAD_RATIO), "head_ratio");
   EXPECT_STREQ(fovea_status_name(FOVEA_CONFIG), "config");
+}
+
+TEST(Names, every_status_of_the_header_is_called_as_it_is_spelt) {
+  std::ifstream file(FOVEA_SOURCE_DIR "/include/fovea/fovea.h");
+  std::stringstream text;
+  text << file.rdbuf();
+  std::string header = text.str();
+  header.resize(header.find("} fovea_status;"));
+  const std::regex enumerator(R"(FOVEA_([A-Z_]+) = (\d+))");
+  int found = 0;
+  for (auto it = std::sregex_iterator(header.begin(), header.end(), enumerator); it != std::sregex_iterator(); ++it) {
+    std::string name = (*it)[1];
+    for (char& c : name) c = static_cast<char>(std::tolower(c));
+    EXPECT_EQ(fovea_status_name(static_cast<fovea_status>(std::stoi((*it)[2]))), name);
+    ++found;
+  }
+  EXPECT_EQ(found, 34);
 }
 
 TEST(Names, dtypes) {

@@ -29,7 +29,7 @@ TEST(StructVersions, older_size_is_zero_extended) {
 }
 
 TEST(StructVersions, size_between_versions_is_refused) {
-  for (const std::uint64_t size : {0, 8, 15, 17, 23}) {
+  for (const std::uint64_t size : {0U, 8U, 15U, 17U, 23U}) {
     const Newest args{size, 0, 0};
     const auto read = read_versioned("newest", &args, kSizes);
     ASSERT_FALSE(read.ok()) << size;

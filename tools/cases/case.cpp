@@ -15,6 +15,8 @@ struct Named {
   E value;
   std::string_view name;
 };
+template <class E>
+Named(E, std::string_view) -> Named<E>;
 
 constexpr std::array kDtypes{Named{FOVEA_F32, "f32"}, Named{FOVEA_BF16, "bf16"}, Named{FOVEA_F16, "f16"}};
 constexpr std::array kLayouts{Named{Layout::dense, "dense"}, Named{Layout::varlen, "varlen"},

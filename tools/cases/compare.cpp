@@ -1,7 +1,7 @@
+// The comparator's loop, and the limits of contract section 5.
 #include "cases/compare.h"
 
 #include <algorithm>
-#include <cmath>
 #include <sstream>
 
 namespace fovea::cases {
@@ -26,7 +26,7 @@ void note_bad(Comparison& r, std::int64_t index, double actual, double expected,
 
 }  // namespace
 
-Comparison compare(std::span<const double> actual, std::span<const double> expected, double limit) {
+Comparison compare(std::span<const double> actual, std::span<const double> expected, Limit limit) {
   Comparison r;
   r.compared = static_cast<std::int64_t>(std::min(actual.size(), expected.size()));
   if (actual.size() != expected.size()) r.passed = false;
@@ -43,7 +43,7 @@ Comparison compare(std::span<const double> actual, std::span<const double> expec
       r.max_error = error;
       r.max_error_at = i;
     }
-    if (!(error <= limit)) note_bad(r, i, a, e, false);
+    if (!(error <= limit.at(e))) note_bad(r, i, a, e, false);
   }
   return r;
 }
@@ -67,21 +67,22 @@ double largest(std::span<const double> values) {
 
 double out_limit(double worst_plain, double largest_expected, fovea_dtype out_dtype) {
   double unit = 8 * 0x1p-24;
-  if (out_dtype == FOVEA_BF16) unit = 0x1p-9;
-  if (out_dtype == FOVEA_F16) unit = 0x1p-12;
+  if (out_dtype == FOVEA_BF16) unit = 0x1p-8;
+  if (out_dtype == FOVEA_F16) unit = 0x1p-11;
   return 2 * worst_plain + unit * largest_expected;
 }
 
-double lse_limit(fovea_dtype dtype) { return dtype == FOVEA_F32 ? 1e-5 : 1e-3; }
+Limit lse_limit(fovea_dtype dtype) { return {.absolute = dtype == FOVEA_F32 ? 1e-5 : 1e-3, .relative = 16 * 0x1p-24}; }
 
-std::string describe(const Comparison& r, const std::string& where, double limit) {
+std::string describe(const Comparison& r, const std::string& where, Limit limit) {
   std::ostringstream text;
   text.precision(9);
   text << r.bad << " of " << r.compared << " bad";
   if (r.first_bad >= 0) {
     text << ", first at " << where << ": got " << r.first_actual << ", expected " << r.first_expected;
   }
-  text << "; largest error " << r.max_error << ", allowed " << limit;
+  text << "; largest error " << r.max_error << ", allowed " << limit.absolute;
+  if (limit.relative > 0) text << " + " << limit.relative << " of the expected value";
   return text.str();
 }
 

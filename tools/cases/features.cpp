@@ -1,3 +1,4 @@
+// The table itself: name, group and change of every feature, and their number among the feature cases.
 #include "cases/features.h"
 
 #include <array>

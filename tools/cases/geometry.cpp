@@ -1,3 +1,4 @@
+// Draws a Case's lengths, gaps and page order from its seed.
 #include "cases/geometry.h"
 
 #include <algorithm>

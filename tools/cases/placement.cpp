@@ -1,3 +1,4 @@
+// One function per kind of strides; bounded() fits the storage around the elements.
 #include "cases/placement.h"
 
 #include <algorithm>

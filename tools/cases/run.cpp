@@ -126,14 +126,14 @@ void judge_out(const Instance& instance, const std::vector<Row>& rows, const Exp
     }
   }
   result.limit = out_limit(worst_error(yardstick, expected), largest(expected), instance.of().out_dtype);
-  const Comparison c = compare(actual, expected, result.limit);
+  const Comparison c = compare(actual, expected, {result.limit});
   result.worst_error = c.max_error;
   if (c.passed) return;
   const auto at = static_cast<std::size_t>(std::max<std::int64_t>(c.first_bad, 0));
   const auto d = static_cast<std::int64_t>(at) % dim;
   result.message =
       "out: " +
-      describe(c, where(rows[at / static_cast<std::size_t>(dim)]) + ", d=" + std::to_string(d) + ")", result.limit);
+      describe(c, where(rows[at / static_cast<std::size_t>(dim)]) + ", d=" + std::to_string(d) + ")", {result.limit});
 }
 
 void judge_lse(const Instance& instance, const std::vector<Row>& rows, const Expected& exact, CaseResult& result) {
@@ -142,7 +142,7 @@ void judge_lse(const Instance& instance, const std::vector<Row>& rows, const Exp
     actual.push_back(instance.lse(r.b, r.h, r.i));
     expected.push_back(exact.lse(instance, r));
   }
-  const double limit = lse_limit(instance.of().dtype);
+  const Limit limit = lse_limit(instance.of().dtype);
   const Comparison c = compare(actual, expected, limit);
   result.worst_lse_error = c.max_error;
   if (c.passed || !result.message.empty()) return;

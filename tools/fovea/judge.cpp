@@ -72,27 +72,29 @@ Result<Judgement> judge_with_reference(const Call& call, double max_work) {
   if (!expected.ok()) return expected.failure();
   Result<OtherOutputs> plain = other_outputs(call, call.out.type, ElementType::f32);
   if (!plain.ok()) return plain.failure();
-  for (const auto& [run, args] : {std::pair(&fovea_reference_forward_rows, &expected.value().args),
-                                  std::pair(&fovea_plain_forward_rows, &plain.value().args)}) {
-    if (Outcome bad = checked([&](fovea_error* error) { return run(args, row_stride, 0, error); })) return *bad;
+  for (const auto& call_of : {std::pair(&fovea_reference_forward_rows, &expected.value().args),
+                              std::pair(&fovea_plain_forward_rows, &plain.value().args)}) {
+    const auto run = [&](fovea_error* error) { return call_of.first(call_of.second, row_stride, 0, error); };
+    if (Outcome bad = checked(run)) return *bad;
   }
   const RowSet rows(call.args, row_stride);
   const std::vector<double> want = rows.gather_out(expected.value().args.out);
   const std::vector<double> want_lse = rows.gather_lse(expected.value().args.lse);
   const double plain_error = cases::worst_error(rows.gather_out(plain.value().args.out), want);
   const auto out_dtype = static_cast<fovea_dtype>(call.args.out.dtype);
+  const cases::Limit lse_limit = cases::lse_limit(static_cast<fovea_dtype>(call.args.q.dtype));
   Judgement result{.limit = cases::out_limit(plain_error, cases::largest(want), out_dtype),
-                   .lse_limit = cases::lse_limit(static_cast<fovea_dtype>(call.args.q.dtype)),
+                   .lse_limit = lse_limit.at(cases::largest(want_lse)),
                    .rows_checked = rows.size(),
                    .rows_total = RowSet(call.args, 1).size(),
                    .message = {}};
-  const cases::Comparison out = cases::compare(rows.gather_out(call.args.out), want, result.limit);
-  const cases::Comparison lse = cases::compare(rows.gather_lse(call.args.lse), want_lse, result.lse_limit);
+  const cases::Comparison out = cases::compare(rows.gather_out(call.args.out), want, {result.limit});
+  const cases::Comparison lse = cases::compare(rows.gather_lse(call.args.lse), want_lse, lse_limit);
   result.max_error = out.max_error;
   result.max_lse_error = lse.max_error;
   result.passed = out.passed && lse.passed;
-  if (!lse.passed) result.message = describe(lse, lse_place(rows, call.args.out, lse.first_bad), result.lse_limit);
-  if (!out.passed) result.message = describe(out, place(rows, call.args.out, out.first_bad), result.limit);
+  if (!lse.passed) result.message = describe(lse, lse_place(rows, call.args.out, lse.first_bad), lse_limit);
+  if (!out.passed) result.message = describe(out, place(rows, call.args.out, out.first_bad), {result.limit});
   return result;
 }
 
@@ -117,10 +119,10 @@ Result<Judgement> judge_with_stored(const Call& call, Tensor expected, FileLayou
   }
   Judgement result{
       .limit = tolerance * (1 + largest), .rows_checked = rows.size(), .rows_total = rows.size(), .message = {}};
-  const cases::Comparison out = cases::compare(rows.gather_out(call.args.out), want, result.limit);
+  const cases::Comparison out = cases::compare(rows.gather_out(call.args.out), want, {result.limit});
   result.max_error = out.max_error;
   result.passed = out.passed;
-  if (!out.passed) result.message = describe(out, place(rows, call.args.out, out.first_bad), result.limit);
+  if (!out.passed) result.message = describe(out, place(rows, call.args.out, out.first_bad), {result.limit});
   return result;
 }
 

@@ -15,7 +15,7 @@ struct Judgement {
   double max_error = 0;  // largest |out - expected| over elements finite in both
   double limit = 0;
   double max_lse_error = 0;
-  double lse_limit = 0;
+  double lse_limit = 0;           // at the largest |lse|
   std::int64_t rows_checked = 0;  // of one head
   std::int64_t rows_total = 0;
   std::string message;  // empty when passed

@@ -74,17 +74,42 @@ HWY_INLINE void load_row(fovea_dtype dtype, const std::byte* src, std::int64_t s
   for (; i < padded; ++i) dst[i] = 0.0F;
 }
 
+// Round to nearest even; NaN stays NaN.
+HWY_INLINE void store_bf16(VF x, std::byte* p) {
+  const hn::RebindToUnsigned<DF> du;
+  const hn::RebindToSigned<DF> di;
+  const hn::Rebind<std::uint16_t, DF> d16;
+  const auto bits = hn::BitCast(du, x);
+  const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(du, 1U));
+  const auto rounded = hn::Add(bits, hn::Add(odd, hn::Set(du, 0x7fffU)));
+  const auto quiet = hn::Or(bits, hn::Set(du, 0x00400000U));
+  const auto kept = hn::IfThenElse(hn::RebindMask(du, hn::IsNaN(x)), quiet, rounded);
+  const auto half = hn::BitCast(di, hn::ShiftRight<16>(kept));
+  hn::StoreU(hn::DemoteTo(d16, half), d16, reinterpret_cast<std::uint16_t*>(p));
+}
+
+HWY_INLINE void store_f16(VF x, std::byte* p) {
+  const hn::Rebind<hwy::float16_t, DF> d16;
+  hn::StoreU(hn::DemoteTo(d16, x), d16, reinterpret_cast<hwy::float16_t*>(p));
+}
+
 // dst row = (src * a) * b, rounded to dtype.
 HWY_INLINE void store_row(const float* HWY_RESTRICT src, float a, float b, std::int64_t count, fovea_dtype dtype,
                           std::byte* dst, std::int64_t stride) {
   const std::int64_t element = dtype == FOVEA_F32 ? 4 : 2;
   std::int64_t i = 0;
-  if (stride == 1 && dtype == FOVEA_F32) {
+  if (stride == 1 && (dtype != FOVEA_F16 || has_f16_vectors())) {
     const VF va = hn::Set(DF(), a);
     const VF vb = hn::Set(DF(), b);
     for (; i + lanes() <= count; i += lanes()) {
       const VF x = hn::Mul(hn::Mul(hn::LoadU(DF(), src + i), va), vb);
-      hn::StoreU(x, DF(), reinterpret_cast<float*>(dst) + i);
+      if (dtype == FOVEA_F32) {
+        hn::StoreU(x, DF(), reinterpret_cast<float*>(dst) + i);
+      } else if (dtype == FOVEA_BF16) {
+        store_bf16(x, dst + 2 * i);
+      } else if constexpr (has_f16_vectors()) {
+        store_f16(x, dst + 2 * i);
+      }
     }
   }
   for (; i < count; ++i) store_scalar(dtype, (src[i] * a) * b, dst + i * stride * element);

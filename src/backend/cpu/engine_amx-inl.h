@@ -1,7 +1,8 @@
 // Engine of the bf16 kernel on AMX: both products on 16x16x32 tiles, weights rounded to bf16, sums in fp32.
 //   q: [rows][dqk_pad] bf16                               k: tiles of 16 keys x 32 dims, [tile_n/16][dqk_pad/32]
 //   v: tiles of 32 keys x 16 columns, [tile_n/32][dv_pad/16]
-//   s: rows of kScoreStride fp32; weights replace scores in place as bf16, so the row's second half falls idle
+//   s: kSubRows rows of kScoreStride fp32, scores; behind them kSubRows rows of kWeightStride bf16, weights; both from
+//      the block's first visible key on
 // A tile register holds B as pairs along the summed dimension. AMX takes bf16 subnormals as 0.
 #if defined(FOVEA_CPU_ENGINE_AMX_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef FOVEA_CPU_ENGINE_AMX_INL_H_
@@ -28,12 +29,17 @@ namespace HWY_NAMESPACE {
 
 class EngineAmx {
  public:
-  static constexpr std::int64_t kSubRows = 32;
+  static constexpr std::int64_t kSubRows = 64;
+  static_assert(kSubRows <= kCpuSubRowsMax);
   static constexpr Exp kExp = Exp::fast;
-  static constexpr std::int64_t kScoreStride = 272;  // floats; 256 keys and a cache line, so that rows spread over sets
+  static constexpr std::int64_t kBlockKeys = 256;  // the largest tile_n of this kernel
+  static constexpr std::int64_t kScoreStride =
+      kBlockKeys + 16;  // a cache line more, so that rows spread over cache sets
   static constexpr std::int64_t kScoreBytes = kScoreStride * 4;
-  static constexpr std::int64_t kTileWords = 512;    // bf16 elements of one tile
-  static_assert(kSubRows * kScoreStride <= kCpuScoreFloats);
+  static constexpr std::int64_t kWeightStride = kBlockKeys + 32;
+  static constexpr std::int64_t kWeightBytes = kWeightStride * 2;
+  static constexpr std::int64_t kTileWords = 512;  // bf16 elements of one tile
+  static_assert(kSubRows * (kScoreBytes + kWeightBytes) <= kCpuScoreFloats * 4);
 
   explicit EngineAmx(const TileTask& task)
       : task_(task),
@@ -45,15 +51,16 @@ class EngineAmx {
   static float* score_row(const TileTask& task, std::int64_t row) {
     return task.buffer<float>(task.layout.s) + row * kScoreStride;
   }
-  static float weight(const TileTask& task, std::int64_t row, std::int64_t n) {
-    u16 bits;
-    std::memcpy(&bits, reinterpret_cast<const std::byte*>(score_row(task, row)) + 2 * n, sizeof(bits));
-    return bf16_to_f32(bits);
+  static u16* weight_row(const TileTask& task, std::int64_t row) {
+    return reinterpret_cast<u16*>(score_row(task, kSubRows)) + row * kWeightStride;
   }
-  static HWY_INLINE void store_weights(float* s, VF w0, VF w1, std::int64_t n) {
+  static float weight(const TileTask& task, std::int64_t row, std::int64_t n) {
+    return bf16_to_f32(weight_row(task, row)[n]);
+  }
+  static HWY_INLINE void store_weights(u16* weights, VF w0, VF w1, std::int64_t n) {
     __m512i packed;
     asm("vcvtne2ps2bf16 %1, %2, %0" : "=v"(packed) : "v"(w0.raw), "v"(w1.raw));  // low half from w0
-    _mm512_storeu_si512(reinterpret_cast<std::byte*>(s) + 2 * n, packed);
+    _mm512_storeu_si512(weights + n, packed);
   }
 
   HWY_INLINE void pack_q() const {
@@ -95,23 +102,27 @@ class EngineAmx {
     const u16* q = task_.buffer<u16>(task_.layout.q) + first * dqk_pad_;
     for (std::int64_t n = visible.begin; n < visible.end; n += 32) {
       const u16* k = task_.buffer<u16>(task_.layout.k) + n * dqk_pad_;
-      std::byte* s = reinterpret_cast<std::byte*>(score_row(task_, 0) + n);
-      if (rows > 16) {
-        score_block(q, k, s);
-      } else {
-        score_block_narrow(q, k, s);
+      for (std::int64_t r = 0; r < rows; r += 32) {
+        std::byte* s = reinterpret_cast<std::byte*>(score_row(task_, r) + (n - visible.begin));
+        if (rows - r > 16) {
+          score_block(q + r * dqk_pad_, k, s);
+        } else {
+          score_block_narrow(q + r * dqk_pad_, k, s);
+        }
       }
     }
   }
 
   HWY_INLINE void values(std::int64_t first, std::int64_t rows, const Visible& visible) const {
     for (std::int64_t c = 0; c < dv_pad_; c += 32) {
-      float* o = task_.buffer<float>(task_.layout.o) + first * dv_pad_ + c;
       const u16* v = task_.buffer<u16>(task_.layout.v) + c / 16 * kTileWords;
-      if (rows > 16) {
-        value_block(v, o, visible);
-      } else {
-        value_block_narrow(v, o, visible);
+      for (std::int64_t r = 0; r < rows; r += 32) {
+        float* o = task_.buffer<float>(task_.layout.o) + (first + r) * dv_pad_ + c;
+        if (rows - r > 16) {
+          value_block(weight_row(task_, r), v, o, visible);
+        } else {
+          value_block_narrow(weight_row(task_, r), v, o, visible);
+        }
       }
     }
   }
@@ -219,21 +230,21 @@ class EngineAmx {
   }
 
   // o[32][32] += p[32][keys] * v[keys][32]
-  HWY_INLINE void value_block(const u16* v, float* o, const Visible& visible) const {
+  HWY_INLINE void value_block(const u16* weights, const u16* v, float* o, const Visible& visible) const {
     const std::int64_t o_bytes = 4 * dv_pad_;
-    const std::byte* p = reinterpret_cast<const std::byte*>(score_row(task_, 0));
+    const std::byte* p = reinterpret_cast<const std::byte*>(weights);
     FOVEA_TILE_LOAD(0, o, o_bytes);
     FOVEA_TILE_LOAD(1, o + 16, o_bytes);
     FOVEA_TILE_LOAD(2, o + 16 * dv_pad_, o_bytes);
     FOVEA_TILE_LOAD(3, o + 16 * dv_pad_ + 16, o_bytes);
     for (std::int64_t n = visible.begin; n < visible.end; n += 32) {
       const u16* tiles = v + n * dv_pad_;
-      FOVEA_TILE_LOAD(4, p + 2 * n, kScoreBytes);
+      FOVEA_TILE_LOAD(4, p + 2 * (n - visible.begin), kWeightBytes);
       FOVEA_TILE_LOAD(6, tiles, 64);
       FOVEA_TILE_DOT(0, 4, 6);
       FOVEA_TILE_LOAD(7, tiles + kTileWords, 64);
       FOVEA_TILE_DOT(1, 4, 7);
-      FOVEA_TILE_LOAD(5, p + 16 * kScoreBytes + 2 * n, kScoreBytes);
+      FOVEA_TILE_LOAD(5, p + 16 * kWeightBytes + 2 * (n - visible.begin), kWeightBytes);
       FOVEA_TILE_DOT(2, 5, 6);
       FOVEA_TILE_DOT(3, 5, 7);
     }
@@ -244,12 +255,12 @@ class EngineAmx {
   }
 
   // o[16][32] += p[16][keys] * v[keys][32]
-  HWY_INLINE void value_block_narrow(const u16* v, float* o, const Visible& visible) const {
-    const std::byte* p = reinterpret_cast<const std::byte*>(score_row(task_, 0));
+  HWY_INLINE void value_block_narrow(const u16* weights, const u16* v, float* o, const Visible& visible) const {
+    const std::byte* p = reinterpret_cast<const std::byte*>(weights);
     FOVEA_TILE_LOAD(0, o, 4 * dv_pad_);
     FOVEA_TILE_LOAD(1, o + 16, 4 * dv_pad_);
     for (std::int64_t n = visible.begin; n < visible.end; n += 32) {
-      FOVEA_TILE_LOAD(4, p + 2 * n, kScoreBytes);
+      FOVEA_TILE_LOAD(4, p + 2 * (n - visible.begin), kWeightBytes);
       FOVEA_TILE_LOAD(6, v + n * dv_pad_, 64);
       FOVEA_TILE_DOT(0, 4, 6);
       FOVEA_TILE_LOAD(7, v + n * dv_pad_ + kTileWords, 64);

@@ -17,9 +17,10 @@ namespace HWY_NAMESPACE {
 
 class EngineF32 {
  public:
-  static constexpr std::int64_t kSubRows = kCpuSubRows;
+  static constexpr std::int64_t kSubRows = 48;
+  static_assert(kSubRows <= kCpuSubRowsMax && kCpuRowUnit % kSubRows == 0);
   static constexpr Exp kExp = Exp::precise;
-  static constexpr int kScoreStride = 128;  // floats between rows of s; the largest tile_n of this kernel
+  static constexpr int kScoreStride = 128;       // floats between rows of s; the largest tile_n of this kernel
   static constexpr std::int64_t kDotChunk = 32;  // dims per partial sum of a score
   static_assert(kSubRows * kScoreStride <= kCpuScoreFloats);
   static_assert(kSubRows % kGemmRows == 0 && kCpuPanel % panel_width() == 0);
@@ -30,10 +31,12 @@ class EngineF32 {
   static float* score_row(const TileTask& task, std::int64_t row) {
     return task.buffer<float>(task.layout.s) + row * kScoreStride;
   }
-  static float weight(const TileTask& task, std::int64_t row, std::int64_t n) { return score_row(task, row)[n]; }
-  static HWY_INLINE void store_weights(float* s, VF w0, VF w1, std::int64_t n) {
-    hn::StoreU(w0, DF(), s + n);
-    hn::StoreU(w1, DF(), s + n + lanes());
+  // Weights replace scores in place: weight n of a row is that of key visible.begin + n.
+  static float* weight_row(const TileTask& task, std::int64_t row) { return score_row(task, row); }
+  static float weight(const TileTask& task, std::int64_t row, std::int64_t n) { return weight_row(task, row)[n]; }
+  static HWY_INLINE void store_weights(float* weights, VF w0, VF w1, std::int64_t n) {
+    hn::StoreU(w0, DF(), weights + n);
+    hn::StoreU(w1, DF(), weights + n + lanes());
   }
 
   HWY_INLINE void pack_q() const {
@@ -98,14 +101,15 @@ class EngineF32 {
 
   HWY_INLINE void scores(std::int64_t first, std::int64_t rows, const Visible& visible) const {
     const float* q = task_.buffer<float>(task_.layout.q) + first * dqk_;
-    float* s = task_.buffer<float>(task_.layout.s);
     for (std::int64_t n = visible.begin; n < visible.end; n += panel_width()) {
       const float* panel = k_panel(task_.buffer<float>(task_.layout.k), n);
+      float* s = score_row(task_, 0) + (n - visible.begin);
       for (std::int64_t r = 0; r < rows; r += kGemmRows) {
         const int count = static_cast<int>(std::min<std::int64_t>(kGemmRows, rows - r));
         for (std::int64_t c = 0; c < dqk_; c += kDotChunk) {
-          const GemmOperands g{q + r * dqk_ + c * kGemmRows, panel + c * panel_width(), s + r * kScoreStride + n,
-                               kScoreStride, std::min(kDotChunk, dqk_ - c), c > 0};
+          const GemmOperands g{q + r * dqk_ + c * kGemmRows,  panel + c * panel_width(),
+                               s + r * kScoreStride,          kScoreStride,
+                               std::min(kDotChunk, dqk_ - c), c > 0};
           gemm_rows<AStrides<1, kGemmRows>, 2>(g, count);
         }
       }
@@ -113,12 +117,11 @@ class EngineF32 {
   }
 
   HWY_INLINE void values(std::int64_t first, std::int64_t rows, const Visible& visible) const {
-    const float* s = task_.buffer<float>(task_.layout.s) + visible.begin;
     for (std::int64_t c = 0; c < dv_; c += panel_width()) {
       const float* panel = task_.buffer<float>(task_.layout.v) + c * tile_n_ + visible.begin * panel_width();
       for (std::int64_t r = 0; r < rows; r += kGemmRows) {
         float* o = task_.buffer<float>(task_.layout.o) + (first + r) * task_.layout.dv_pad + c;
-        const GemmOperands g{s + r * kScoreStride, panel, o, task_.layout.dv_pad, visible.end - visible.begin, true};
+        const GemmOperands g{weight_row(task_, r), panel, o, task_.layout.dv_pad, visible.end - visible.begin, true};
         const int count = static_cast<int>(std::min<std::int64_t>(kGemmRows, rows - r));
         if (c + lanes() < dv_) {
           gemm_rows<AStrides<kScoreStride, 1>, 2>(g, count);

@@ -43,10 +43,13 @@ class ForwardRun {
         partial_rows_(problem_.total_q * problem_.num_heads_q) {
     std::int64_t* tiles = at<std::int64_t>(map_.tiles);
     tiles[0] = 0;
-    for (std::int64_t b = 0; b < problem_.batch; ++b) tiles[b + 1] = tiles[b] + row_tiles(sequence(problem_, operands_, b));
+    for (std::int64_t b = 0; b < problem_.batch; ++b)
+      tiles[b + 1] = tiles[b] + row_tiles(sequence(problem_, operands_, b));
   }
 
-  std::int64_t tasks() const { return at<std::int64_t>(map_.tiles)[problem_.batch] * problem_.num_heads_kv * plan_.num_splits; }
+  std::int64_t tasks() const {
+    return at<std::int64_t>(map_.tiles)[problem_.batch] * problem_.num_heads_kv * plan_.num_splits;
+  }
 
   void run_task(std::int64_t index, int slot) const {
     const TileTask task = make_task(index, slot);
@@ -59,7 +62,8 @@ class ForwardRun {
     for (std::int64_t b = 0; b < problem_.batch; ++b) {
       const Sequence seq = sequence(problem_, operands_, b);
       pool.for_each(seq.q_rows, [&](std::int64_t i, int) {
-        for (std::int64_t h = 0; h < problem_.num_heads_q; ++h) merge_row(merge, seq.q_batch, seq.q_begin - base_row_ + i, h);
+        for (std::int64_t h = 0; h < problem_.num_heads_q; ++h)
+          merge_row(merge, seq.q_batch, seq.q_begin - base_row_ + i, h);
       });
     }
   }
@@ -92,7 +96,8 @@ class ForwardRun {
     task.row_begin = tile * plan_.tile_m;
     task.rows = std::min(plan_.tile_m, group_ * task.seq.q_rows - task.row_begin);
     task.key_begin = split * plan_.split_keys;
-    task.key_end = plan_.num_splits == 1 ? task.seq.kv_used : std::min(task.seq.kv_used, task.key_begin + plan_.split_keys);
+    task.key_end =
+        plan_.num_splits == 1 ? task.seq.kv_used : std::min(task.seq.kv_used, task.key_begin + plan_.split_keys);
     task.scratch = at<std::byte>(map_.scratch) + static_cast<std::uint64_t>(slot) * plan_.scratch_bytes;
     if (plan_.num_splits > 1) {
       task.partial_out = partial_out(split);
@@ -143,7 +148,8 @@ Check run_forward(const Plan& plan, const ForwardOperands& operands, ThreadPool&
   const WorkspaceMap map = workspace_map(plan);
   auto* memory = static_cast<std::byte*>(workspace.reserve(map.bytes));
   if (memory == nullptr) {
-    return Error{FOVEA_OUT_OF_MEMORY, std::to_string(map.bytes) + " bytes of scratch memory", "what the system can give",
+    return Error{FOVEA_OUT_OF_MEMORY, std::to_string(map.bytes) + " bytes of scratch memory",
+                 "what the system can give",
                  "each thread packs its key and value blocks; split-KV keeps partial results",
                  "use fewer threads, or num_splits=1"};
   }

@@ -24,7 +24,7 @@ struct PartView {
 };
 struct MergeOperands {
   std::span<const PartView> parts;
-  PartView result;             // result.lse may be null
+  PartView result;  // result.lse may be null
   const float* sink = nullptr;
   std::int64_t sink_stride = 0;
   std::int64_t batch = 0, rows = 0, heads = 0, head_dim = 0;  // varlen: batch = 1, rows = T

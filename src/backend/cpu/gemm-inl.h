@@ -1,7 +1,7 @@
 // The fp32 micro-kernel: C[MR][NV vectors] (+)= A[MR][k] * B[k][NV vectors], accumulators in registers.
 // A is read one scalar at a time (broadcast), B one vector at a time from packed panels. Both products of attention
-// use it; an element's sum runs over k in order whatever MR and NV are, so tile shapes never change a bit. Long sums are
-// cut into calls that add to C: shorter chains, smaller rounding errors.
+// use it; an element's sum runs over k in order whatever MR and NV are, so tile shapes never change a bit. Long sums
+// are cut into calls that add to C: shorter chains, smaller rounding errors.
 #if defined(FOVEA_CPU_GEMM_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef FOVEA_CPU_GEMM_INL_H_
 #undef FOVEA_CPU_GEMM_INL_H_
@@ -29,11 +29,11 @@ struct AStrides {
 
 struct GemmOperands {
   const float* a;
-  const float* b;        // vector j of step k at b + k*panel_width() + j*lanes()
-  float* c;              // row r at c + r*c_row
+  const float* b;  // vector j of step k at b + k*panel_width() + j*lanes()
+  float* c;        // row r at c + r*c_row
   std::int64_t c_row;
   std::int64_t k;
-  bool accumulate;       // add the sum to C instead of storing it
+  bool accumulate;  // add the sum to C instead of storing it
 };
 
 template <class A, int MR, int NV>

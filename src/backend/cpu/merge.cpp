@@ -86,7 +86,8 @@ void merge_row(const MergeOperands& m, std::int64_t b, std::int64_t s, std::int6
       for (std::int64_t c = 0; c < count; ++c) sum[c] += weight * load(part.out, base + c * part.out.stride_d);
     }
     const std::int64_t base = row_offset(m.result.out, b, s, h) + begin * m.result.out.stride_d;
-    for (std::int64_t c = 0; c < count; ++c) store(m.result.out, base + c * m.result.out.stride_d, sum[c] * inverse * keep);
+    for (std::int64_t c = 0; c < count; ++c)
+      store(m.result.out, base + c * m.result.out.stride_d, sum[c] * inverse * keep);
   }
   if (m.result.lse != nullptr) m.result.lse[lse_offset(m.result, b, s, h)] = lse;
 }

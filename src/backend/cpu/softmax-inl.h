@@ -17,7 +17,7 @@ HWY_BEFORE_NAMESPACE();
 namespace fovea::cpu {
 namespace HWY_NAMESPACE {
 
-inline constexpr float kRescaleSlack = 5.0F;   // natural units
+inline constexpr float kRescaleSlack = 5.0F;  // natural units
 
 // |m| up to which m*log2(e) is rounded once for the whole row: every weight is off by the same factor, which cancels in
 // out and puts |m|*2^-24 into lse. Far below the lse tolerance of the dtype (contract section 5).
@@ -34,15 +34,25 @@ struct ScoreRule {
   bool plain() const { return softcap == 0.0F && !has_bias; }
 };
 
-// s = softcap(scale*s) + bias in place over keys [begin, end); hidden keys become -inf. `bits` null: all visible.
+// Scores of one row for keys [begin, end) of a block; s[0] belongs to key `begin`. Both are multiples of two vectors.
+struct ScoreSpan {
+  float* s;
+  std::int64_t begin;
+  std::int64_t end;
+  std::int64_t count() const { return end - begin; }
+};
+
+// s = softcap(scale*s) + bias in place; hidden keys become -inf. `bits` null: all visible. bias and bits count from the
+// block's first key.
 template <bool kCap, bool kBias>
-HWY_INLINE void finish_scores(float* HWY_RESTRICT s, const ScoreRule& rule, const float* bias, const std::uint64_t* bits,
-                              std::int64_t begin, std::int64_t end) {
+HWY_INLINE void finish_scores(const ScoreSpan& span, const ScoreRule& rule, const float* bias,
+                              const std::uint64_t* bits) {
   const DF d;
   const VF scale = hn::Set(d, kCap ? rule.scale / rule.softcap : rule.scale);
   const VF cap = hn::Set(d, rule.softcap);
-  for (std::int64_t n = begin; n < end; n += lanes()) {
-    VF x = hn::Mul(hn::LoadU(d, s + n), scale);
+  for (std::int64_t n = span.begin; n < span.end; n += lanes()) {
+    float* s = span.s + (n - span.begin);
+    VF x = hn::Mul(hn::LoadU(d, s), scale);
     if constexpr (kCap) x = hn::Mul(cap, tanh(x));
     if constexpr (kBias) x = hn::Add(x, hn::LoadU(d, bias + n));
     if (bits != nullptr) {
@@ -51,18 +61,18 @@ HWY_INLINE void finish_scores(float* HWY_RESTRICT s, const ScoreRule& rule, cons
       std::memcpy(packed, &word, sizeof(word));
       x = hn::IfThenElse(hn::LoadMaskBits(d, packed), x, minus_infinity());
     }
-    hn::StoreU(x, d, s + n);
+    hn::StoreU(x, d, s);
   }
 }
 
-HWY_INLINE void finish_scores(float* s, const ScoreRule& rule, const float* bias, const std::uint64_t* bits,
-                              std::int64_t begin, std::int64_t end) {
+HWY_INLINE void finish_scores(const ScoreSpan& span, const ScoreRule& rule, const float* bias,
+                              const std::uint64_t* bits) {
   if (rule.softcap != 0.0F) {
-    return rule.has_bias ? finish_scores<true, true>(s, rule, bias, bits, begin, end)
-                         : finish_scores<true, false>(s, rule, bias, bits, begin, end);
+    return rule.has_bias ? finish_scores<true, true>(span, rule, bias, bits)
+                         : finish_scores<true, false>(span, rule, bias, bits);
   }
-  return rule.has_bias ? finish_scores<false, true>(s, rule, bias, bits, begin, end)
-                       : finish_scores<false, false>(s, rule, bias, bits, begin, end);
+  return rule.has_bias ? finish_scores<false, true>(span, rule, bias, bits)
+                       : finish_scores<false, false>(span, rule, bias, bits);
 }
 
 // Running state of one row. The output row is rescaled in place.
@@ -73,19 +83,19 @@ struct RowState {
   std::int64_t o_count;
 };
 
-HWY_INLINE VF row_max(const float* HWY_RESTRICT s, std::int64_t begin, std::int64_t end) {
+HWY_INLINE VF row_max(const ScoreSpan& span) {
   const DF d;
   VF x = minus_infinity();
   VF y = minus_infinity();
-  for (std::int64_t n = begin; n < end; n += 2 * lanes()) {
-    x = hn::Max(x, hn::LoadU(d, s + n));
-    y = hn::Max(y, hn::LoadU(d, s + n + lanes()));
+  for (std::int64_t i = 0; i < span.count(); i += 2 * lanes()) {
+    x = hn::Max(x, hn::LoadU(d, span.s + i));
+    y = hn::Max(y, hn::LoadU(d, span.s + i + lanes()));
   }
   return hn::Max(x, y);
 }
 
-// Raises the stabiliser when a score passes it by the slack. `top` holds the block's maximum in some lane.
-HWY_INLINE void raise_max(VF top, RowState& row) {
+// Raises the stabiliser when a score passes it by the slack. `top` holds the largest new score in some lane.
+HWY_INLINE void raise_max(VF top, const RowState& row) {
   const DF d;
   if (hn::AllFalse(d, hn::Gt(top, hn::Set(d, *row.m + kRescaleSlack)))) return;
   const float raised = hn::GetLane(hn::MaxOfLanes(d, top));
@@ -98,11 +108,11 @@ HWY_INLINE void raise_max(VF top, RowState& row) {
   }
 }
 
-// Hands each pair of weight vectors to store(w0, w1, n), which may write over the scores that were read for it.
-// weight = 2^((s*scale - m)*log2 e). Fused: s*c - m*c in one rounding; otherwise s holds finished scores of any size.
+// Hands each pair of weight vectors to store(w0, w1, i), keys span.begin + i on, which may write over the scores that
+// were read for it. weight = 2^((s*scale - m)*log2 e). Fused: s*c - m*c in one rounding; otherwise s holds finished
+// scores of any size.
 template <Exp kExp, bool kFused, class Store>
-HWY_INLINE void weigh(const float* s, float scale, RowState& row, std::int64_t begin, std::int64_t end,
-                      const Store& store) {
+HWY_INLINE void weigh(const ScoreSpan& span, float scale, const RowState& row, const Store& store) {
   const DF d;
   const float m = *row.m == -std::numeric_limits<float>::infinity() ? 0.0F : *row.m;
   const VF factor = hn::Set(d, kFused ? scale * kLog2e : kLog2e);
@@ -113,29 +123,26 @@ HWY_INLINE void weigh(const float* s, float scale, RowState& row, std::int64_t b
   };
   VF sum0 = hn::LoadU(d, row.l);
   VF sum1 = hn::Zero(d);
-  for (std::int64_t n = begin; n < end; n += 2 * lanes()) {
-    const VF w0 = weight(hn::LoadU(d, s + n));
-    const VF w1 = weight(hn::LoadU(d, s + n + lanes()));
+  for (std::int64_t i = 0; i < span.count(); i += 2 * lanes()) {
+    const VF w0 = weight(hn::LoadU(d, span.s + i));
+    const VF w1 = weight(hn::LoadU(d, span.s + i + lanes()));
     sum0 = hn::Add(sum0, w0);
     sum1 = hn::Add(sum1, w1);
-    store(w0, w1, n);
+    store(w0, w1, i);
   }
   hn::StoreU(hn::Add(sum0, sum1), d, row.l);
 }
 
-// One row over keys [begin, end), multiples of two vectors. finished: s went through finish_scores().
+// One row of a block. finished: s went through finish_scores().
 template <Exp kExp, class Store>
-HWY_INLINE void softmax_row(float* s, const ScoreRule& rule, bool finished, RowState row, std::int64_t begin,
-                            std::int64_t end, const Store& store) {
-  const DF d;
-  VF top = row_max(s, begin, end);
-  if (!finished) top = hn::Mul(top, hn::Set(d, rule.scale));
+HWY_INLINE void softmax_row(const ScoreSpan& span, const ScoreRule& rule, bool finished, const RowState& row,
+                            const Store& store) {
+  VF top = row_max(span);
+  if (!finished) top = hn::Mul(top, hn::Set(DF(), rule.scale));
   raise_max(top, row);
-  if (!finished && std::abs(*row.m) <= kFusedLimit<kExp>) {
-    return weigh<kExp, true>(s, rule.scale, row, begin, end, store);
-  }
-  if (!finished) finish_scores(s, rule, nullptr, nullptr, begin, end);
-  weigh<kExp, false>(s, 1.0F, row, begin, end, store);
+  if (!finished && std::abs(*row.m) <= kFusedLimit<kExp>) return weigh<kExp, true>(span, rule.scale, row, store);
+  if (!finished) finish_scores(span, rule, nullptr, nullptr);
+  weigh<kExp, false>(span, 1.0F, row, store);
 }
 
 }  // namespace HWY_NAMESPACE

@@ -37,7 +37,7 @@ HWY_INLINE void add_nonfinite_values(const TileTask& task, std::int64_t n0, std:
       if (std::isfinite(value)) continue;
       for (std::int64_t r = 0; r < rows; ++r) {
         if (!visible.all && ((bits[r][n / 64] >> (n % 64)) & 1U) == 0) continue;
-        const float weight = std::max(Engine::weight(task, r, n), std::numeric_limits<float>::min());
+        const float weight = std::max(Engine::weight(task, r, n - visible.begin), std::numeric_limits<float>::min());
         task.buffer<float>(task.layout.o)[(first + r) * task.layout.dv_pad + c] += weight * value;
       }
     }
@@ -55,7 +55,7 @@ HWY_INLINE void softmax_rows(const TileTask& task, std::int64_t n0, std::int64_t
   const std::byte* last = nullptr;
   const float* bias = nullptr;
   for (std::int64_t r = 0; r < rows; ++r) {
-    float* s = Engine::score_row(task, r);
+    const ScoreSpan span{Engine::score_row(task, r), visible.begin, visible.end};
     if (has_bias) {
       const ScoreView& view = task.operands->bias;
       const std::byte* source = score_address(task, view, element_bytes(view.dtype), first + r, n0);
@@ -64,13 +64,14 @@ HWY_INLINE void softmax_rows(const TileTask& task, std::int64_t n0, std::int64_t
       }
       last = source;
     }
-    if (finished) finish_scores(s, rule, bias, visible.all ? nullptr : bits[r], visible.begin, visible.end);
+    if (finished) finish_scores(span, rule, bias, visible.all ? nullptr : bits[r]);
     const std::int64_t row = first + r;
     const RowState state{task.buffer<float>(task.layout.m) + row,
                          task.buffer<float>(task.layout.l) + row * kCpuMaxLanes,
                          task.buffer<float>(task.layout.o) + row * task.layout.dv_pad, task.layout.dv_pad};
-    softmax_row<Engine::kExp>(s, rule, finished, state, visible.begin, visible.end,
-                              [s](VF w0, VF w1, std::int64_t n) { Engine::store_weights(s, w0, w1, n); });
+    auto* weights = Engine::weight_row(task, r);
+    softmax_row<Engine::kExp>(span, rule, finished, state,
+                              [weights](VF w0, VF w1, std::int64_t i) { Engine::store_weights(weights, w0, w1, i); });
   }
 }
 

@@ -24,10 +24,10 @@ struct TileTask {
   std::int64_t rows = 0;
   std::int64_t key_begin = 0;  // keys of this split
   std::int64_t key_end = 0;
-  float* partial_out = nullptr;  // null: write out and lse; else [total_q*num_heads_q][head_dim_v] fp32
-  float* partial_m = nullptr;    // [total_q*num_heads_q]; lse = m + ln l, kept apart: at |m| = 1e8 the sum loses ln l
-  float* partial_ln_l = nullptr; // likewise
-  std::int64_t partial_base = 0; // query row (q_begin + i) of partial row 0: cu_seqlens_q[0], or 0
+  float* partial_out = nullptr;   // null: write out and lse; else [total_q*num_heads_q][head_dim_v] fp32
+  float* partial_m = nullptr;     // [total_q*num_heads_q]; lse = m + ln l, kept apart: at |m| = 1e8 the sum loses ln l
+  float* partial_ln_l = nullptr;  // likewise
+  std::int64_t partial_base = 0;  // query row (q_begin + i) of partial row 0: cu_seqlens_q[0], or 0
   std::byte* scratch = nullptr;
 
   const Problem& problem() const { return plan->problem; }
@@ -35,7 +35,8 @@ struct TileTask {
   std::int64_t head(std::int64_t row) const { return kv_head * group + (row_begin + row) % group; }
   // Row of the partial results that packed row `row` of this task owns.
   std::int64_t partial_row(std::int64_t row) const {
-    return (seq.q_batch * problem().seqlen_q + seq.q_begin - partial_base + query(row)) * problem().num_heads_q + head(row);
+    return (seq.q_batch * problem().seqlen_q + seq.q_begin - partial_base + query(row)) * problem().num_heads_q +
+           head(row);
   }
   template <class T>
   T* buffer(std::uint64_t offset) const {

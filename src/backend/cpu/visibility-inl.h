@@ -85,38 +85,64 @@ HWY_INLINE const float* bias_row(const TileTask& task, std::int64_t row, std::in
 class VisibilityScan {
  public:
   VisibilityScan(const TileTask& task, std::int64_t tile_n, RowBits* bits, float* stage)
-      : task_(task), tile_n_(tile_n), bits_(bits), stage_(stage) {}
+      : task_(task), tile_n_(tile_n), words_((tile_n + 63) / 64), bits_(bits), stage_(stage) {}
 
   HWY_INLINE Visible scan(std::int64_t first, std::int64_t rows, std::int64_t n0) {
-    const std::int64_t limit = std::min(tile_n_, task_.key_end - n0);
-    RowBits seen = {};
-    bool full = limit == tile_n_;
-    std::int64_t low = tile_n_;
-    std::int64_t high = 0;
-    for (std::int64_t r = 0; r < rows; ++r) {
-      const KeyRange range = key_range(task_.problem(), task_.seq, task_.query(first + r));
-      const std::int64_t from = std::clamp<std::int64_t>(range.begin - n0, 0, limit);
-      const std::int64_t to = std::clamp<std::int64_t>(range.end - n0, 0, limit);
-      full = full && from == 0 && to == tile_n_;
-      if (from < to) {
-        low = std::min(low, from);
-        high = std::max(high, to);
-      }
-      for (std::int64_t w = 0; w < kBlockWords; ++w) bits_[r][w] = bit_range(from - 64 * w, to - 64 * w);
-    }
-    if (low >= high) return {};
     const bool has_mask = task_.operands->mask.data != nullptr;
     const bool has_bias = task_.operands->bias.data != nullptr;
+    bool full = range_full(first, rows, n0);
+    if (full && !has_mask && !has_bias) return {0, tile_n_, true};
+    std::int64_t high = tile_n_;
+    if (full) {
+      for (std::int64_t r = 0; r < rows; ++r) {
+        for (std::int64_t w = 0; w < words_; ++w) bits_[r][w] = bit_range(0, tile_n_ - 64 * w);
+      }
+    } else {
+      high = range_bits(first, rows, n0);
+      if (high == 0) return {};
+    }
     if (has_mask) full = and_mask(first, rows, n0, high) && full;
     if (has_bias) full = and_bias(first, rows, n0, high) && full;
     if (full) return {0, tile_n_, true};
+    RowBits seen = {};
     for (std::int64_t r = 0; r < rows; ++r) {
-      for (std::int64_t w = 0; w < kBlockWords; ++w) seen[w] |= bits_[r][w];
+      for (std::int64_t w = 0; w < words_; ++w) seen[w] |= bits_[r][w];
     }
     return trimmed(seen);
   }
 
  private:
+  // Keys of the block that causal, window and length rules leave to query i.
+  HWY_INLINE KeyRange block_range(std::int64_t i, std::int64_t n0) const {
+    const std::int64_t limit = std::min(tile_n_, task_.key_end - n0);
+    const KeyRange range = key_range(task_.problem(), task_.seq, i);
+    return {std::clamp<std::int64_t>(range.begin - n0, 0, limit), std::clamp<std::int64_t>(range.end - n0, 0, limit)};
+  }
+
+  // Both bounds only rise from row to row, until seqused_q ends: the first and the last row decide for all.
+  HWY_INLINE bool range_full(std::int64_t first, std::int64_t rows, std::int64_t n0) const {
+    const KeyRange top = block_range(task_.query(first), n0);
+    const KeyRange bottom = block_range(task_.query(first + rows - 1), n0);
+    return top.begin == 0 && top.end == tile_n_ && bottom.begin == 0 && bottom.end == tile_n_;
+  }
+
+  // Writes the rows' ranges as bits. Returns the end of the last visible key, 0 when none.
+  HWY_INLINE std::int64_t range_bits(std::int64_t first, std::int64_t rows, std::int64_t n0) {
+    std::int64_t high = 0;
+    std::int64_t i = task_.query(first);
+    std::int64_t left = task_.group - (task_.row_begin + first) % task_.group;  // rows of query i still to come
+    KeyRange range = block_range(i, n0);
+    for (std::int64_t r = 0; r < rows; ++r, --left) {
+      if (left == 0) {
+        left = task_.group;
+        range = block_range(++i, n0);
+      }
+      if (range.begin < range.end) high = std::max(high, range.end);
+      for (std::int64_t w = 0; w < words_; ++w) bits_[r][w] = bit_range(range.begin - 64 * w, range.end - 64 * w);
+    }
+    return high;
+  }
+
   // Both return whether nothing was hidden in [0, tile_n).
   HWY_INLINE bool and_mask(std::int64_t first, std::int64_t rows, std::int64_t n0, std::int64_t count) {
     const std::byte* last = nullptr;
@@ -147,17 +173,17 @@ class VisibilityScan {
 
   HWY_INLINE bool combine(const RowBits& words, std::int64_t r) {
     bool all = true;
-    for (std::int64_t w = 0; w < kBlockWords; ++w) {
+    for (std::int64_t w = 0; w < words_; ++w) {
       bits_[r][w] &= words[w];
       all = all && words[w] == bit_range(0, tile_n_ - 64 * w);
     }
     return all;
   }
 
-  static HWY_INLINE Visible trimmed(const RowBits& seen) {
+  HWY_INLINE Visible trimmed(const RowBits& seen) const {
     std::int64_t first = -1;
     std::int64_t last = -1;
-    for (std::int64_t w = 0; w < kBlockWords; ++w) {
+    for (std::int64_t w = 0; w < words_; ++w) {
       if (seen[w] == 0) continue;
       if (first < 0) first = 64 * w + __builtin_ctzll(seen[w]);
       last = 64 * w + 63 - __builtin_clzll(seen[w]);
@@ -168,6 +194,7 @@ class VisibilityScan {
 
   const TileTask& task_;
   std::int64_t tile_n_;
+  std::int64_t words_;  // of a row that this tile_n uses
   RowBits* bits_;
   float* stage_;
 };
