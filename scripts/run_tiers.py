@@ -167,7 +167,7 @@ def tally_of_marks(output, code, name):
 
 
 def summary(tallies, seconds, total_seconds):
-    """Prints the table, the reasons and the closing line; returns the exit code. (build) is what the ctest tiers share."""
+    """Prints the table, the reasons and the closing line; returns the exit code. "(build)": what ctest tiers share."""
     print(f"\n{'tier':<12}{'passed':>8}{'failed':>8}{'skipped':>8}{'seconds':>9}")
     if "build" in seconds:
         print(f"{'(build)':<36}{seconds['build']:>9.0f}")

@@ -41,6 +41,7 @@ CpuTileLayout cpu_tile_layout(const Problem& problem, KernelId kernel, std::int6
   layout.l = carver.take(layout.rows_pad * kCpuMaxLanes * kF32);
   layout.stage = carver.take(16 * std::max({layout.dqk_pad, layout.dv_pad, tile_n}) * kF32);
   layout.bits = carver.take(kCpuSubRowsMax * kCpuBlockKeysMax / 8);
+  layout.rows = carver.take(2 * layout.rows_pad * static_cast<std::int64_t>(sizeof(void*)));
   layout.bytes = carver.end();
   return layout;
 }

@@ -32,6 +32,7 @@ struct CpuTileLayout {
   std::uint64_t l = 0;      // [rows_pad][kCpuMaxLanes] fp32 partial sums
   std::uint64_t stage = 0;  // [16][max(dqk_pad, dv_pad, tile_n)] fp32: rows on their way into a packed form
   std::uint64_t bits = 0;   // [kCpuSubRowsMax][kCpuBlockKeysMax / 64] visibility words
+  std::uint64_t rows = 0;   // [2][rows_pad] addresses of each row of mask, then of bias, at key 0
   std::uint64_t bytes = 0;
 };
 

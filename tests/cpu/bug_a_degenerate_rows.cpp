@@ -232,7 +232,7 @@ TEST(BugReports, VLLM_FA_87_lse_order_with_splits) {
     for (const std::int32_t splits : {2, 4, 16}) {
       Attention call(q, k, v);
       call.cu_q(offsets).splits(splits).run();
-      expect_near(call.lse(), whole.lse(), 1e-5);
+      expect_near(call.lse(), whole.lse(), 1e-4);  // a tenth of what the contract allows in bf16
       expect_near(call.out(), whole.out(), 1e-2);
     }
   }

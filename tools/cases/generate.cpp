@@ -95,14 +95,12 @@ void draw_score_operands(Case& c, Draw& draw) {
 void draw_options(Case& c, Draw& draw) {
   constexpr std::array kSinks{Sink::random, Sink::minus_inf, Sink::plus_inf, Sink::mixed};
   constexpr std::array kScales{0.05F, 1.0F, -0.25F, 0.0F};
-  constexpr std::array kValues{Values::normal, Values::peaked, Values::equal};
+  constexpr std::array kValues{Values::normal, Values::peaked, Values::equal, Values::shifted};
   if (draw.one_in(4)) c.sink = draw.of(kSinks);
   if (draw.one_in(4)) c.softcap = draw.one_in(2) ? 15.0F : 1.5F;
   if (draw.one_in(4)) c.scale = draw.of(kScales);
   if (draw.one_in(3)) c.num_splits = static_cast<std::int32_t>(draw.between(1, 9));
   if (draw.one_in(3)) c.values = draw.of(kValues);
-  // Peaked products under a scale of their own reach scores where one fp32 rounding of lse is most of its 1e-5.
-  if (c.values == Values::peaked && c.scale) c.values = Values::normal;
   if (c.scale == 1.0F && c.head_dim_qk > 40) c.scale = 0.2F;
   c.poison = !draw.one_in(8);
   c.lse = !draw.one_in(6);

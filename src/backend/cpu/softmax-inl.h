@@ -24,7 +24,7 @@ inline constexpr float kRescaleSlack = 5.0F;  // natural units
 template <Exp kExp>
 inline constexpr float kFusedLimit = kExp == Exp::precise ? 64.0F : 4096.0F;
 
-HWY_INLINE VF minus_infinity() { return hn::Set(DF(), -std::numeric_limits<float>::infinity()); }
+HWY_INLINE VF minus_infinity() { return hn::Set(DF(), kMinusInfinity); }
 
 // What stands between q.k and the softmax for the rows of one call.
 struct ScoreRule {
@@ -42,37 +42,60 @@ struct ScoreSpan {
   std::int64_t count() const { return end - begin; }
 };
 
-// s = softcap(scale*s) + bias in place; hidden keys become -inf. `bits` null: all visible. bias and bits count from the
-// block's first key.
-template <bool kCap, bool kBias>
-HWY_INLINE void finish_scores(const ScoreSpan& span, const ScoreRule& rule, const float* bias,
-                              const std::uint64_t* bits) {
+// The bias of one row of a block, from the block's first key on.
+enum class BiasForm { none, f32, bf16 };
+struct BiasRow {
+  BiasForm form = BiasForm::none;
+  const std::byte* data = nullptr;
+};
+
+template <BiasForm kForm>
+HWY_INLINE VF load_bias(const BiasRow& bias, std::int64_t n) {
+  if constexpr (kForm == BiasForm::bf16) return load_bf16(bias.data + 2 * n);
+  return hn::LoadU(DF(), reinterpret_cast<const float*>(bias.data) + n);
+}
+
+// s = softcap(scale*s) + bias in place; hidden keys become -inf, by `bits` (null: all visible; from the block's first
+// key on) or by a bias of -inf. Returns a vector with the largest s in some lane.
+template <bool kCap, BiasForm kForm>
+HWY_INLINE VF finish_scores(const ScoreSpan& span, const ScoreRule& rule, const BiasRow& bias,
+                            const std::uint64_t* bits) {
   const DF d;
   const VF scale = hn::Set(d, kCap ? rule.scale / rule.softcap : rule.scale);
   const VF cap = hn::Set(d, rule.softcap);
+  VF top = minus_infinity();
   for (std::int64_t n = span.begin; n < span.end; n += lanes()) {
     float* s = span.s + (n - span.begin);
     VF x = hn::Mul(hn::LoadU(d, s), scale);
     if constexpr (kCap) x = hn::Mul(cap, tanh(x));
-    if constexpr (kBias) x = hn::Add(x, hn::LoadU(d, bias + n));
+    if constexpr (kForm != BiasForm::none) {
+      const VF b = load_bias<kForm>(bias, n);
+      x = hn::IfThenElse(hn::Eq(b, minus_infinity()), b, hn::Add(x, b));
+    }
     if (bits != nullptr) {
       const std::uint64_t word = bits[n / 64] >> (n % 64);
       std::uint8_t packed[8];
       std::memcpy(packed, &word, sizeof(word));
       x = hn::IfThenElse(hn::LoadMaskBits(d, packed), x, minus_infinity());
     }
+    top = hn::Max(top, x);
     hn::StoreU(x, d, s);
   }
+  return top;
 }
 
-HWY_INLINE void finish_scores(const ScoreSpan& span, const ScoreRule& rule, const float* bias,
-                              const std::uint64_t* bits) {
-  if (rule.softcap != 0.0F) {
-    return rule.has_bias ? finish_scores<true, true>(span, rule, bias, bits)
-                         : finish_scores<true, false>(span, rule, bias, bits);
-  }
-  return rule.has_bias ? finish_scores<false, true>(span, rule, bias, bits)
-                       : finish_scores<false, false>(span, rule, bias, bits);
+template <bool kCap>
+HWY_INLINE VF finish_scores(const ScoreSpan& span, const ScoreRule& rule, const BiasRow& bias,
+                            const std::uint64_t* bits) {
+  if (bias.form == BiasForm::f32) return finish_scores<kCap, BiasForm::f32>(span, rule, bias, bits);
+  if (bias.form == BiasForm::bf16) return finish_scores<kCap, BiasForm::bf16>(span, rule, bias, bits);
+  return finish_scores<kCap, BiasForm::none>(span, rule, bias, bits);
+}
+
+HWY_INLINE VF finish_scores(const ScoreSpan& span, const ScoreRule& rule, const BiasRow& bias,
+                            const std::uint64_t* bits) {
+  return rule.softcap != 0.0F ? finish_scores<true>(span, rule, bias, bits)
+                              : finish_scores<false>(span, rule, bias, bits);
 }
 
 // Running state of one row. The output row is rescaled in place.
@@ -133,15 +156,22 @@ HWY_INLINE void weigh(const ScoreSpan& span, float scale, const RowState& row, c
   hn::StoreU(hn::Add(sum0, sum1), d, row.l);
 }
 
-// One row of a block. finished: s went through finish_scores().
+// One row of a block whose scores went through finish_scores(); `top` is what that returned.
 template <Exp kExp, class Store>
-HWY_INLINE void softmax_row(const ScoreSpan& span, const ScoreRule& rule, bool finished, const RowState& row,
-                            const Store& store) {
-  VF top = row_max(span);
-  if (!finished) top = hn::Mul(top, hn::Set(DF(), rule.scale));
+HWY_INLINE void softmax_finished_row(const ScoreSpan& span, VF top, const RowState& row, const Store& store) {
   raise_max(top, row);
-  if (!finished && std::abs(*row.m) <= kFusedLimit<kExp>) return weigh<kExp, true>(span, rule.scale, row, store);
-  if (!finished) finish_scores(span, rule, nullptr, nullptr);
+  if (std::abs(*row.m) <= kFusedLimit<kExp>) return weigh<kExp, true>(span, 1.0F, row, store);
+  weigh<kExp, false>(span, 1.0F, row, store);
+}
+
+// One row of a block of which every key is visible, without softcap and bias: scores as the product left them.
+template <Exp kExp, class Store>
+HWY_INLINE void softmax_plain_row(const ScoreSpan& span, const ScoreRule& rule, const RowState& row,
+                                  const Store& store) {
+  const VF top = hn::Mul(row_max(span), hn::Set(DF(), rule.scale));
+  raise_max(top, row);
+  if (std::abs(*row.m) <= kFusedLimit<kExp>) return weigh<kExp, true>(span, rule.scale, row, store);
+  finish_scores(span, rule, {}, nullptr);
   weigh<kExp, false>(span, 1.0F, row, store);
 }
 

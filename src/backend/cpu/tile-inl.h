@@ -23,6 +23,13 @@ HWY_INLINE KeyRange task_range(const TileTask& task) {
   return {std::max(first_row.begin, task.key_begin), std::min(last_row.end, task.key_end)};
 }
 
+HWY_INLINE bool bias_hides(const TileTask& task, std::int64_t row, std::int64_t key) {
+  const ScoreView& bias = task.operands->bias;
+  if (bias.data == nullptr) return false;
+  const std::int64_t step = bias.stride_k * static_cast<std::int64_t>(element_bytes(bias.dtype));
+  return load_scalar(bias.dtype, score_rows(task, true)[row] + key * step) == kMinusInfinity;
+}
+
 // Inf and NaN in V stand outside the products: packed V holds 0 there, and rows that see the key get the value's effect
 // here. So a row that does not see the key stays bit-identical to a call with zeros there.
 template <class Engine>
@@ -37,6 +44,7 @@ HWY_INLINE void add_nonfinite_values(const TileTask& task, std::int64_t n0, std:
       if (std::isfinite(value)) continue;
       for (std::int64_t r = 0; r < rows; ++r) {
         if (!visible.all && ((bits[r][n / 64] >> (n % 64)) & 1U) == 0) continue;
+        if (bias_hides(task, first + r, n0 + n)) continue;
         const float weight = std::max(Engine::weight(task, r, n - visible.begin), std::numeric_limits<float>::min());
         task.buffer<float>(task.layout.o)[(first + r) * task.layout.dv_pad + c] += weight * value;
       }
@@ -44,34 +52,68 @@ HWY_INLINE void add_nonfinite_values(const TileTask& task, std::int64_t n0, std:
   }
 }
 
+// Bias of keys [0, end) of a block from a row's address: in place where vectors may read it, else through `stage`.
+// Only `count` keys have storage; the rest is 0.
+HWY_INLINE BiasRow block_bias(const ScoreView& view, const std::byte* row, std::int64_t count, std::int64_t end,
+                              float* stage) {
+  const bool in_place = view.stride_k == 1 && count >= end;
+  if (in_place && view.dtype == FOVEA_F32) return {BiasForm::f32, row};
+  if (in_place && view.dtype == FOVEA_BF16) return {BiasForm::bf16, row};
+  load_row(view.dtype, row, view.stride_k, std::min(count, end), end, stage);
+  return {BiasForm::f32, reinterpret_cast<const std::byte*>(stage)};
+}
+
+// The bias of the rows of a sub-tile, row by row. Rows lie far apart: each asks for its successor in the next sub-tile.
+class BiasRows {
+ public:
+  BiasRows(const TileTask& task, std::int64_t n0, const Visible& visible)
+      : task_(task), count_(task.key_end - n0), end_(visible.end) {
+    const ScoreView& view = task.operands->bias;
+    offset_ = n0 * view.stride_k * static_cast<std::int64_t>(element_bytes(view.dtype));
+  }
+
+  HWY_INLINE const BiasRow& row(std::int64_t r, std::int64_t sub_rows) {
+    const ScoreView& view = task_.operands->bias;
+    if (view.data == nullptr) return row_;
+    const std::byte* source = score_rows(task_, true)[r] + offset_;
+    if (source == source_) return row_;
+    source_ = source;
+    row_ = block_bias(view, source, count_, end_, task_.buffer<float>(task_.layout.stage));
+    if (view.stride_k == 1 && r + sub_rows < task_.rows) {
+      const std::int64_t bytes = end_ * static_cast<std::int64_t>(element_bytes(view.dtype));
+      prefetch_row(score_rows(task_, true)[r + sub_rows] + offset_, bytes);
+    }
+    return row_;
+  }
+
+ private:
+  const TileTask& task_;
+  std::int64_t count_, end_, offset_;
+  const std::byte* source_ = nullptr;
+  BiasRow row_;
+};
+
 template <class Engine>
 HWY_INLINE void softmax_rows(const TileTask& task, std::int64_t n0, std::int64_t first, std::int64_t rows,
                              const Visible& visible, const RowBits* bits) {
   const Problem& problem = task.problem();
-  const bool has_bias = task.operands->bias.data != nullptr;
-  const ScoreRule rule{std::abs(problem.softmax_scale), problem.softcap, has_bias};
+  const ScoreRule rule{std::abs(problem.softmax_scale), problem.softcap, task.operands->bias.data != nullptr};
   const bool finished = !visible.all || !rule.plain();
-  const std::int64_t count = std::min(visible.end, task.key_end - n0);
-  const std::byte* last = nullptr;
-  const float* bias = nullptr;
+  BiasRows bias(task, n0, visible);
   for (std::int64_t r = 0; r < rows; ++r) {
     const ScoreSpan span{Engine::score_row(task, r), visible.begin, visible.end};
-    if (has_bias) {
-      const ScoreView& view = task.operands->bias;
-      const std::byte* source = score_address(task, view, element_bytes(view.dtype), first + r, n0);
-      if (source != last) {
-        bias = bias_row(task, first + r, n0, count, visible.end, task.buffer<float>(task.layout.stage));
-      }
-      last = source;
-    }
-    if (finished) finish_scores(span, rule, bias, visible.all ? nullptr : bits[r]);
     const std::int64_t row = first + r;
     const RowState state{task.buffer<float>(task.layout.m) + row,
                          task.buffer<float>(task.layout.l) + row * kCpuMaxLanes,
                          task.buffer<float>(task.layout.o) + row * task.layout.dv_pad, task.layout.dv_pad};
     auto* weights = Engine::weight_row(task, r);
-    softmax_row<Engine::kExp>(span, rule, finished, state,
-                              [weights](VF w0, VF w1, std::int64_t i) { Engine::store_weights(weights, w0, w1, i); });
+    const auto store = [weights](VF w0, VF w1, std::int64_t i) { Engine::store_weights(weights, w0, w1, i); };
+    if (finished) {
+      const VF top = finish_scores(span, rule, bias.row(row, rows), visible.all ? nullptr : bits[r]);
+      softmax_finished_row<Engine::kExp>(span, top, state, store);
+    } else {
+      softmax_plain_row<Engine::kExp>(span, rule, state, store);
+    }
   }
 }
 
@@ -114,6 +156,7 @@ HWY_INLINE void run_tile(const TileTask& task) {
   std::fill_n(task.buffer<float>(task.layout.l), task.layout.rows_pad * kCpuMaxLanes, 0.0F);
   std::fill_n(task.buffer<float>(task.layout.o), task.layout.rows_pad * task.layout.dv_pad, 0.0F);
   const KeyRange range = task_range(task);
+  find_score_rows(task);
   auto* bits = task.buffer<RowBits>(task.layout.bits);
   VisibilityScan scan(task, tile_n, bits, task.buffer<float>(task.layout.stage));
   if (range.begin < range.end) {

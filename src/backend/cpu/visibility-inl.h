@@ -1,5 +1,7 @@
-// Which keys of a block the rows of a sub-tile see (contract section 2), as bits, before any score is computed:
-// an empty sub-tile costs neither loads of K and V nor products, a full one takes the path without masking.
+// Which keys of a block the rows of a sub-tile see (contract section 2), as bits, before any score is computed. An
+// empty sub-tile costs neither loads of K and V nor products, a full one takes the path without masking. A bias of -inf
+// counts here only where it may empty the whole sub-tile; elsewhere finish_scores(), which reads the bias anyway, hides
+// keys.
 #if defined(FOVEA_CPU_VISIBILITY_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef FOVEA_CPU_VISIBILITY_INL_H_
 #undef FOVEA_CPU_VISIBILITY_INL_H_
@@ -17,6 +19,7 @@ HWY_BEFORE_NAMESPACE();
 namespace fovea::cpu {
 namespace HWY_NAMESPACE {
 
+inline constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
 inline constexpr std::int64_t kBlockWords = kCpuBlockKeysMax / 64;
 using RowBits = std::uint64_t[kBlockWords];  // bit n % 64 of word n / 64: key n of the block
 
@@ -24,7 +27,7 @@ using RowBits = std::uint64_t[kBlockWords];  // bit n % 64 of word n / 64: key n
 struct Visible {
   std::int64_t begin = 0;
   std::int64_t end = 0;
-  bool all = true;  // every row sees every key of [begin, end): bits are not written
+  bool all = true;  // every row sees every key of [begin, end) as far as bits go: they are not written
   bool empty() const { return begin >= end; }
 };
 
@@ -53,32 +56,43 @@ HWY_INLINE void mask_row_bits(const std::byte* row, std::int64_t stride, std::in
   for (; n < count; ++n) words[n / 64] |= std::uint64_t{bytes[n * stride] != 0} << (n % 64);
 }
 
-// words = bias row != -inf over keys [0, count).
+// words = bias row != -inf over keys [0, count). Most rows hide nothing: one pass for the minimum finds that out.
 HWY_INLINE void bias_row_bits(const float* row, std::int64_t count, RowBits& words) {
   const DF d;
-  const VF minus_infinity = hn::Set(d, -std::numeric_limits<float>::infinity());
-  std::fill(words, words + kBlockWords, 0);
+  VF least = hn::Zero(d);
   std::int64_t n = 0;
-  if (lanes() >= 4) {
-    for (; n + lanes() <= count; n += lanes()) {
-      std::uint8_t packed[8] = {};
-      hn::StoreMaskBits(d, hn::Ne(hn::LoadU(d, row + n), minus_infinity), packed);
-      std::uint64_t bits = 0;
-      std::memcpy(&bits, packed, sizeof(bits));
-      words[n / 64] |= bits << (n % 64);
-    }
-  }
-  for (; n < count; ++n) words[n / 64] |= std::uint64_t{row[n] != -std::numeric_limits<float>::infinity()} << (n % 64);
+  for (; n + lanes() <= count; n += lanes()) least = hn::Min(least, hn::LoadU(d, row + n));
+  bool hides = !hn::AllFalse(d, hn::Eq(least, hn::Set(d, kMinusInfinity)));
+  for (; n < count; ++n) hides = hides || row[n] == kMinusInfinity;
+  for (std::int64_t w = 0; w < kBlockWords; ++w) words[w] = bit_range(0, count - 64 * w);
+  if (!hides) return;
+  for (n = 0; n < count; ++n) words[n / 64] &= ~(std::uint64_t{row[n] == kMinusInfinity} << (n % 64));
 }
 
-// Bias row of packed row `row` for keys [n0, n0 + count) as contiguous fp32, zero up to `padded`.
-HWY_INLINE const float* bias_row(const TileTask& task, std::int64_t row, std::int64_t n0, std::int64_t count,
-                                 std::int64_t padded, float* stage) {
+// Addresses of every row of a mask or bias, at key 0; found once per task, for they cost divisions.
+HWY_INLINE const std::byte** score_rows(const TileTask& task, bool bias) {
+  return task.buffer<const std::byte*>(task.layout.rows) + (bias ? task.layout.rows_pad : 0);
+}
+HWY_INLINE void find_score_rows(const TileTask& task) {
+  const ScoreView& mask = task.operands->mask;
   const ScoreView& bias = task.operands->bias;
-  const std::byte* src = score_address(task, bias, element_bytes(bias.dtype), row, n0);
-  if (bias.dtype == FOVEA_F32 && bias.stride_k == 1 && count == padded) return reinterpret_cast<const float*>(src);
-  load_row(bias.dtype, src, bias.stride_k, count, padded, stage);
+  for (std::int64_t r = 0; mask.data != nullptr && r < task.rows; ++r) {
+    score_rows(task, false)[r] = score_address(task, mask, 1, r, 0);
+  }
+  for (std::int64_t r = 0; bias.data != nullptr && r < task.rows; ++r) {
+    score_rows(task, true)[r] = score_address(task, bias, element_bytes(bias.dtype), r, 0);
+  }
+}
+
+// Bias of keys [n0, n0 + count) from a row's address, as contiguous fp32.
+HWY_INLINE const float* bias_row(const ScoreView& bias, const std::byte* row, std::int64_t count, float* stage) {
+  if (bias.dtype == FOVEA_F32 && bias.stride_k == 1) return reinterpret_cast<const float*>(row);
+  load_row(bias.dtype, row, bias.stride_k, count, count, stage);
   return stage;
+}
+
+HWY_INLINE void prefetch_row(const std::byte* row, std::int64_t bytes) {
+  for (std::int64_t i = 0; i < bytes; i += 64) __builtin_prefetch(row + i, 0, 2);
 }
 
 // Rows [first, first + rows) of the task against keys [n0, n0 + tile_n); fills bits[0, rows) unless all or empty.
@@ -102,7 +116,7 @@ class VisibilityScan {
       if (high == 0) return {};
     }
     if (has_mask) full = and_mask(first, rows, n0, high) && full;
-    if (has_bias) full = and_bias(first, rows, n0, high) && full;
+    if (has_bias && may_hide_all(first, rows, n0, high)) full = and_bias(first, rows, n0, high) && full;
     if (full) return {0, tile_n_, true};
     RowBits seen = {};
     for (std::int64_t r = 0; r < rows; ++r) {
@@ -143,32 +157,51 @@ class VisibilityScan {
     return high;
   }
 
-  // Both return whether nothing was hidden in [0, tile_n).
-  HWY_INLINE bool and_mask(std::int64_t first, std::int64_t rows, std::int64_t n0, std::int64_t count) {
+  // Ands a mask (a bias: its -inf) into the rows' bits. Returns whether nothing was hidden in [0, tile_n). Each row
+  // also asks for its successor in the next sub-tile, for rows lie far apart.
+  template <class Bits>
+  HWY_INLINE bool and_rows(const ScoreView& view, bool bias, std::int64_t first, std::int64_t rows, std::int64_t n0,
+                           const Bits& bits_of) {
+    const std::int64_t step = view.stride_k * static_cast<std::int64_t>(bias ? element_bytes(view.dtype) : 1);
+    const std::byte* const* row_at = score_rows(task_, bias);
     const std::byte* last = nullptr;
     RowBits words = {};
     bool all = true;
     for (std::int64_t r = 0; r < rows; ++r) {
-      const std::byte* row = score_address(task_, task_.operands->mask, 1, first + r, n0);
-      if (row != last) mask_row_bits(row, task_.operands->mask.stride_k, count, words);
+      const std::byte* row = row_at[first + r] + n0 * step;
+      if (row != last) {
+        if (view.stride_k == 1 && first + r + rows < task_.rows)
+          prefetch_row(row_at[first + r + rows] + n0 * step, tile_n_ * step);
+        bits_of(row, words);
+      }
       last = row;
       all = combine(words, r) && all;
     }
     return all;
   }
 
+  HWY_INLINE bool and_mask(std::int64_t first, std::int64_t rows, std::int64_t n0, std::int64_t count) {
+    const ScoreView& mask = task_.operands->mask;
+    return and_rows(mask, false, first, rows, n0,
+                    [&](const std::byte* row, RowBits& words) { mask_row_bits(row, mask.stride_k, count, words); });
+  }
+
   HWY_INLINE bool and_bias(std::int64_t first, std::int64_t rows, std::int64_t n0, std::int64_t count) {
     const ScoreView& bias = task_.operands->bias;
-    const std::byte* last = nullptr;
-    RowBits words = {};
-    bool all = true;
+    return and_rows(bias, true, first, rows, n0, [&](const std::byte* row, RowBits& words) {
+      bias_row_bits(bias_row(bias, row, count, stage_), count, words);
+    });
+  }
+
+  // False as soon as one probe is not -inf: then the bias cannot empty the sub-tile, and its hidden keys are left to
+  // finish_scores(), which reads the bias anyway.
+  HWY_INLINE bool may_hide_all(std::int64_t first, std::int64_t rows, std::int64_t n0, std::int64_t count) const {
+    const ScoreView& bias = task_.operands->bias;
+    const std::int64_t offset = (n0 + count / 2) * bias.stride_k * static_cast<std::int64_t>(element_bytes(bias.dtype));
     for (std::int64_t r = 0; r < rows; ++r) {
-      const std::byte* row = score_address(task_, bias, element_bytes(bias.dtype), first + r, n0);
-      if (row != last) bias_row_bits(bias_row(task_, first + r, n0, count, count, stage_), count, words);
-      last = row;
-      all = combine(words, r) && all;
+      if (load_scalar(bias.dtype, score_rows(task_, true)[first + r] + offset) != kMinusInfinity) return false;
     }
-    return all;
+    return true;
   }
 
   HWY_INLINE bool combine(const RowBits& words, std::int64_t r) {
