@@ -156,11 +156,11 @@ HWY_INLINE void weigh(const ScoreSpan& span, float scale, const RowState& row, c
   hn::StoreU(hn::Add(sum0, sum1), d, row.l);
 }
 
-// One row of a block whose scores went through finish_scores(); `top` is what that returned.
+// One row of a block whose scores went through finish_scores(); `top` is what that returned. Not fused: the largest
+// score then weighs exactly 1, and a row with one visible key is exact.
 template <Exp kExp, class Store>
 HWY_INLINE void softmax_finished_row(const ScoreSpan& span, VF top, const RowState& row, const Store& store) {
   raise_max(top, row);
-  if (std::abs(*row.m) <= kFusedLimit<kExp>) return weigh<kExp, true>(span, 1.0F, row, store);
   weigh<kExp, false>(span, 1.0F, row, store);
 }
 
