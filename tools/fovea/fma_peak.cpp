@@ -17,8 +17,11 @@ namespace hn = hwy::HWY_NAMESPACE;
 float fma_chains(std::int64_t rounds, double* flops) {
   const hn::ScalableTag<float> d;
   const auto a = hn::Set(d, 0.999F), b = hn::Set(d, 0.001F);
-  auto x0 = hn::Iota(d, 0), x1 = x0, x2 = x0, x3 = x0, x4 = x0, x5 = x0, x6 = x0, x7 = x0;
-  auto y0 = hn::Iota(d, 1), y1 = y0, y2 = y0, y3 = y0, y4 = y0, y5 = y0, y6 = y0, y7 = y0;
+  // Different starts: equal chains would be computed once.
+  auto x0 = hn::Iota(d, 0), x1 = hn::Iota(d, 1), x2 = hn::Iota(d, 2), x3 = hn::Iota(d, 3);
+  auto x4 = hn::Iota(d, 4), x5 = hn::Iota(d, 5), x6 = hn::Iota(d, 6), x7 = hn::Iota(d, 7);
+  auto y0 = hn::Iota(d, 8), y1 = hn::Iota(d, 9), y2 = hn::Iota(d, 10), y3 = hn::Iota(d, 11);
+  auto y4 = hn::Iota(d, 12), y5 = hn::Iota(d, 13), y6 = hn::Iota(d, 14), y7 = hn::Iota(d, 15);
   for (std::int64_t n = 0; n < rounds; ++n) {
     x0 = hn::MulAdd(x0, a, b), x1 = hn::MulAdd(x1, a, b), x2 = hn::MulAdd(x2, a, b), x3 = hn::MulAdd(x3, a, b);
     x4 = hn::MulAdd(x4, a, b), x5 = hn::MulAdd(x5, a, b), x6 = hn::MulAdd(x6, a, b), x7 = hn::MulAdd(x7, a, b);
