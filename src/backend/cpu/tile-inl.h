@@ -79,7 +79,7 @@ class BiasRows {
     if (source == source_) return row_;
     source_ = source;
     row_ = block_bias(view, source, count_, end_, task_.buffer<float>(task_.layout.stage));
-    if (view.stride_k == 1 && r + sub_rows < task_.rows) {
+    if (view.stride_k == 1 && r + sub_rows < task_.used_rows()) {
       const std::int64_t bytes = end_ * static_cast<std::int64_t>(element_bytes(view.dtype));
       prefetch_row(score_rows(task_, true)[r + sub_rows] + offset_, bytes);
     }
@@ -130,7 +130,8 @@ HWY_INLINE void write_rows(const TileTask& task) {
     const float inverse = empty ? 0.0F : 1.0F / total;
     const float ln_l = empty ? 0.0F : std::log(total);
     const float lse = m + ln_l;  // m is -inf for an empty row
-    const float* o = task.buffer<float>(task.layout.o) + r * task.layout.dv_pad;
+    float* o = task.buffer<float>(task.layout.o) + r * task.layout.dv_pad;
+    if (empty) std::fill_n(o, problem.head_dim_v, 0.0F);  // products may have left anything there
     const std::int64_t head = task.head(r);
     if (task.partial_out != nullptr) {
       const std::int64_t row = task.partial_row(r);
@@ -167,8 +168,8 @@ HWY_INLINE void run_tile(const TileTask& task) {
       const std::int64_t end = std::min(range.end - n0, tile_n);
       bool packed = false;
       bool finite = true;
-      for (std::int64_t first = 0; first < task.rows; first += Engine::kSubRows) {
-        const std::int64_t rows = std::min(Engine::kSubRows, task.rows - first);
+      for (std::int64_t first = 0; first < task.used_rows(); first += Engine::kSubRows) {
+        const std::int64_t rows = std::min(Engine::kSubRows, task.used_rows() - first);
         const Visible visible = scan.scan(first, rows, n0);
         if (visible.empty()) continue;
         if (!packed) {

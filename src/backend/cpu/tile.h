@@ -32,6 +32,11 @@ struct TileTask {
 
   const Problem& problem() const { return plan->problem; }
   std::int64_t query(std::int64_t row) const { return (row_begin + row) / group; }
+  // Rows of this task that are queries: the rest lie past seqused_q, see no key and have no row in mask or bias.
+  std::int64_t used_rows() const {
+    const std::int64_t used = seq.q_used * group - row_begin;
+    return used < 0 ? 0 : (used < rows ? used : rows);
+  }
   std::int64_t head(std::int64_t row) const { return kv_head * group + (row_begin + row) % group; }
   // Row of the partial results that packed row `row` of this task owns.
   std::int64_t partial_row(std::int64_t row) const {

@@ -76,10 +76,10 @@ HWY_INLINE const std::byte** score_rows(const TileTask& task, bool bias) {
 HWY_INLINE void find_score_rows(const TileTask& task) {
   const ScoreView& mask = task.operands->mask;
   const ScoreView& bias = task.operands->bias;
-  for (std::int64_t r = 0; mask.data != nullptr && r < task.rows; ++r) {
+  for (std::int64_t r = 0; mask.data != nullptr && r < task.used_rows(); ++r) {
     score_rows(task, false)[r] = score_address(task, mask, 1, r, 0);
   }
-  for (std::int64_t r = 0; bias.data != nullptr && r < task.rows; ++r) {
+  for (std::int64_t r = 0; bias.data != nullptr && r < task.used_rows(); ++r) {
     score_rows(task, true)[r] = score_address(task, bias, element_bytes(bias.dtype), r, 0);
   }
 }
@@ -170,7 +170,7 @@ class VisibilityScan {
     for (std::int64_t r = 0; r < rows; ++r) {
       const std::byte* row = row_at[first + r] + n0 * step;
       if (row != last) {
-        if (view.stride_k == 1 && first + r + rows < task_.rows)
+        if (view.stride_k == 1 && first + r + rows < task_.used_rows())
           prefetch_row(row_at[first + r + rows] + n0 * step, tile_n_ * step);
         bits_of(row, words);
       }
