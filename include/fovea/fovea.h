@@ -191,11 +191,12 @@ FOVEA_API fovea_status fovea_forward(fovea_context* context, const fovea_forward
  * and of the operands only the int32 ones (offsets, lengths, pages) are read. */
 FOVEA_API fovea_status fovea_supports(fovea_context* context, const fovea_forward_args* args, fovea_error* error);
 
+/* Passed as int32_t, so that an unknown value is refused rather than undefined. */
 typedef enum fovea_format { FOVEA_TEXT = 0, FOVEA_JSON = 1 } fovea_format;
 
 /* Writes the chain Problem -> verdicts -> choice -> plan as text. On entry *size is the size of `buffer`; on return it
  * is the size needed including the NUL. `buffer` may be NULL to ask for the size (FOVEA_BUFFER_TOO_SMALL then). */
-FOVEA_API fovea_status fovea_explain(fovea_context* context, const fovea_forward_args* args, fovea_format format,
+FOVEA_API fovea_status fovea_explain(fovea_context* context, const fovea_forward_args* args, int32_t format,
                                      char* buffer, size_t* size, fovea_error* error);
 
 /* ---- merge --------------------------------------------------------------------------------------------------- */
@@ -223,7 +224,7 @@ FOVEA_API fovea_status fovea_merge(fovea_context* context, const fovea_merge_arg
 FOVEA_API const char* fovea_version(void);
 /* Machine report: CPU targets, the one in use, threads, drivers found or not and why. Same buffer protocol as
  * fovea_explain(). */
-FOVEA_API fovea_status fovea_doctor(fovea_context* context, fovea_format format, char* buffer, size_t* size,
+FOVEA_API fovea_status fovea_doctor(fovea_context* context, int32_t format, char* buffer, size_t* size,
                                     fovea_error* error);
 
 #ifdef __cplusplus

@@ -63,7 +63,7 @@ std::string to_json(const ContextState& c, std::uint64_t workspace_bytes) {
 }  // namespace
 }  // namespace fovea
 
-extern "C" fovea_status fovea_doctor(fovea_context* context, fovea_format format, char* buffer, size_t* size,
+extern "C" fovea_status fovea_doctor(fovea_context* context, int32_t format, char* buffer, size_t* size,
                                      fovea_error* error) {
   using namespace fovea;
   return guarded(error, [&]() -> Check {

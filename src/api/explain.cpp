@@ -117,7 +117,7 @@ std::string to_json(const Explanation& e) {
 }  // namespace
 }  // namespace fovea
 
-extern "C" fovea_status fovea_explain(fovea_context* context, const fovea_forward_args* args, fovea_format format,
+extern "C" fovea_status fovea_explain(fovea_context* context, const fovea_forward_args* args, int32_t format,
                                       char* buffer, size_t* size, fovea_error* error) {
   using namespace fovea;
   return guarded(error, [&]() -> Check {

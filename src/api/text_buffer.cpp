@@ -8,7 +8,7 @@
 
 namespace fovea {
 
-Check check_text_request(fovea_format format, const std::size_t* size) {
+Check check_text_request(std::int32_t format, const std::size_t* size) {
   if (size == nullptr) return null_pointer("size");
   if (format == FOVEA_TEXT || format == FOVEA_JSON) return {};
   return Error{.status = FOVEA_UNKNOWN_FLAG,
