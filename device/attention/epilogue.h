@@ -1,0 +1,83 @@
+// The end of a forward tile: join the sink, normalise, write lse and the output. 16-bit outputs go through shared
+// memory, so that global stores are whole 16-byte pieces of rows; fp32 outputs are stored from registers.
+#pragma once
+
+#include "attention/softmax.h"
+#include "layout/smem_tile.h"
+#include "tile/mma.h"
+
+namespace fovea {
+
+// What a row's accumulator is multiplied by, and its lse.
+struct RowResult {
+  f32 factor, lse;
+};
+
+// `row_max` in units of the exponent (times scale_log2), `sum` over the whole row. A sink is one more key with that
+// score and no value. No visible key: factor 0, lse -inf (or the sink).
+template <FwdSpec kSpec>
+FOVEA_INLINE RowResult finish_row(f32 row_max, f32 sum, f32 sink_log2) {
+  f32 factor_max = 1.0F;
+  if constexpr (kSpec.sink == Sink::present) {
+    const f32 joint = isa::max(row_max, sink_log2);
+    if (joint != kMinusInfinity) {
+      factor_max = row_max == kMinusInfinity ? 0.0F : isa::ex2_approx_ftz(row_max - joint);
+      sum = isa::fma_rn(sum, factor_max, isa::ex2_approx_ftz(sink_log2 - joint));
+      row_max = joint;
+    }
+  }
+  if (sum == 0.0F) return {0.0F, kMinusInfinity};
+  return {isa::div_rn(factor_max, sum), (row_max + isa::lg2_approx_ftz(sum)) * kLn2};
+}
+
+// Scales the accumulators of one warp's rows and writes them, narrowed, into the output tile in shared memory.
+template <FwdSpec kSpec, i32 kOutTiles>
+FOVEA_INLINE void stage_rows(SmemPtr tile, const Array<FragC, kOutTiles>& o, i32 half, u32 row, f32 factor) {
+  const u32 col = 2U * (isa::laneid() & 3U);
+  FOVEA_UNROLL
+  for (i32 n = 0; n < kOutTiles; ++n) {
+    isa::st_shared<u32>(tile + kSpec.o_tile().offset(row, static_cast<u32>(8 * n) + col),
+                        pack2<kSpec.out>(o[n].reg[2 * half] * factor, o[n].reg[2 * half + 1] * factor));
+  }
+}
+
+// Output tile in shared memory -> global rows [0, valid), kSpec.head_dim_v columns, 16 bytes at a time. The last piece
+// of a row whose head dim is not a multiple of 8 goes element by element.
+template <FwdSpec kSpec>
+FOVEA_INLINE void store_rows(SmemPtr tile, u8* out, i64 stride_bytes, i32 valid) {
+  constexpr i32 kChunks = ceil_div(kSpec.head_dim_v, 8);
+  constexpr i32 kStores = kSpec.tile_m * kChunks;
+  const i32 thread = static_cast<i32>(isa::tid_x());
+  FOVEA_UNROLL
+  for (i32 first = 0; first < kStores; first += kSpec.threads()) {
+    const i32 index = first + thread;
+    const i32 row = index / kChunks;
+    const i32 chunk = index % kChunks;
+    if (index >= kStores || row >= valid) continue;
+    const SmemPtr source = tile + kSpec.o_tile().offset(static_cast<u32>(row), static_cast<u32>(8 * chunk));
+    u8* target = out + row * stride_bytes + 16 * chunk;
+    if (8 * chunk + 8 <= kSpec.head_dim_v) {
+      isa::st_global<U32x4>(target, isa::ld_shared<U32x4>(source));
+    } else {
+      for (i32 e = 0; e < kSpec.head_dim_v % 8; ++e) {
+        isa::st_global<u16>(target + 2 * e, isa::ld_shared<u16>(source + static_cast<u32>(2 * e)));
+      }
+    }
+  }
+}
+
+// fp32 output of one row, straight from the accumulators: two neighbouring columns per lane and n8 tile.
+template <FwdSpec kSpec, i32 kOutTiles>
+FOVEA_INLINE void store_row_f32(f32* row, const Array<FragC, kOutTiles>& o, i32 half, f32 factor) {
+  const i32 first = 2 * static_cast<i32>(isa::laneid() & 3U);
+  FOVEA_UNROLL
+  for (i32 n = 0; n < kOutTiles; ++n) {
+    FOVEA_UNROLL
+    for (i32 e = 0; e < 2; ++e) {
+      const i32 col = 8 * n + first + e;
+      if (col < kSpec.head_dim_v) isa::st_global<f32>(row + col, o[n].reg[2 * half + e] * factor);
+    }
+  }
+}
+
+}  // namespace fovea

@@ -1,0 +1,98 @@
+// FwdSpec: everything that a forward kernel is, as one structural value. The host chooses it, the run-time compiler
+// puts it into the kernel as a template argument, and what follows from it (shared memory, threads) is computed here,
+// by the same functions, for both.
+#pragma once
+
+#include "layout/smem_tile.h"
+
+namespace fovea {
+
+enum class Element : u8 { bf16, fp16, fp32 };
+
+// Which keys position rules leave to a query: all, those up to a diagonal (causal), or a band (window).
+enum class Band : u8 { none, right, both };
+
+// scaled: one positive softmax_scale, folded into the exponent. general: scores are transformed first, one by one
+// (softcap, or a scale that is zero or negative).
+enum class ScoreForm : u8 { scaled, general };
+
+enum class Sink : u8 { absent, present };
+enum class Lse : u8 { absent, present };
+
+struct FwdSpec {
+  Element element = Element::bf16;  // q, k, v
+  Element out = Element::bf16;
+  i32 head_dim_qk = 128;
+  i32 head_dim_v = 128;
+  Band band = Band::none;
+  ScoreForm score = ScoreForm::scaled;
+  Sink sink = Sink::absent;
+  Lse lse = Lse::absent;
+  i32 tile_m = 128;        // query rows per CTA
+  i32 tile_n = 64;         // keys per step
+  i32 rows_per_warp = 32;  // 16 or 32: mma row blocks per warp
+  i32 stages = 2;          // K/V tiles in flight or in use
+  i32 min_ctas = 1;        // CTAs per SM that registers must allow
+
+  constexpr bool operator==(const FwdSpec&) const = default;
+
+  constexpr i32 warps() const { return tile_m / rows_per_warp; }
+  constexpr i32 threads() const { return warps() * 32; }
+  // Head dims as the mma sees them: whole k16 steps of Q K^T, whole n16 pairs of P V.
+  constexpr i32 padded_qk() const { return round_up(head_dim_qk, 16); }
+  constexpr i32 padded_v() const { return round_up(head_dim_v, 16); }
+  constexpr SmemTile q_tile() const { return {.rows = tile_m, .cols = padded_qk()}; }
+  constexpr SmemTile k_tile() const { return {.rows = tile_n, .cols = padded_qk()}; }
+  constexpr SmemTile v_tile() const { return {.rows = tile_n, .cols = padded_v()}; }
+  constexpr SmemTile o_tile() const { return {.rows = tile_m, .cols = padded_v()}; }
+};
+
+// Byte offsets from the base of dynamic shared memory. A stage is a K tile followed by a V tile. The output tile takes
+// over the space of Q, and of the stages behind it, once the last product has read them.
+struct SmemPlan {
+  u32 q = 0;
+  u32 stage0 = 0;
+  u32 v_in_stage = 0;
+  u32 stage_bytes = 0;
+  u32 bytes = 0;
+
+  constexpr bool operator==(const SmemPlan&) const = default;
+};
+
+constexpr SmemPlan plan_smem(const FwdSpec& spec) {
+  SmemPlan plan;
+  plan.stage0 = spec.q_tile().bytes();
+  plan.v_in_stage = spec.k_tile().bytes();
+  plan.stage_bytes = spec.k_tile().bytes() + spec.v_tile().bytes();
+  plan.bytes = plan.stage0 + static_cast<u32>(spec.stages) * plan.stage_bytes;
+  if (plan.bytes < spec.o_tile().bytes()) plan.bytes = spec.o_tile().bytes();
+  return plan;
+}
+
+// FNV-1a over every field, in declaration order. A field that is added to FwdSpec and not here does not compile.
+constexpr u64 digest(const FwdSpec& spec) {
+  const auto& [element, out, head_dim_qk, head_dim_v, band, score, sink, lse, tile_m, tile_n, rows_per_warp, stages,
+               min_ctas] = spec;
+  const u32 fields[] = {static_cast<u32>(element),    static_cast<u32>(out),           static_cast<u32>(head_dim_qk),
+                        static_cast<u32>(head_dim_v), static_cast<u32>(band),          static_cast<u32>(score),
+                        static_cast<u32>(sink),       static_cast<u32>(lse),           static_cast<u32>(tile_m),
+                        static_cast<u32>(tile_n),     static_cast<u32>(rows_per_warp), static_cast<u32>(stages),
+                        static_cast<u32>(min_ctas)};
+  u64 hash = 0xcbf29ce484222325ULL;
+  for (const u32 field : fields) {
+    for (i32 byte = 0; byte < 4; ++byte) hash = (hash ^ ((field >> (8 * byte)) & 0xffU)) * 0x100000001b3ULL;
+  }
+  return hash;
+}
+
+// What every kernel of the mma family relies on. A spec that breaks it does not compile.
+constexpr bool well_formed(const FwdSpec& spec) {
+  return (spec.rows_per_warp == 16 || spec.rows_per_warp == 32) && spec.tile_m % spec.rows_per_warp == 0 &&
+         spec.tile_n % 16 == 0 && spec.stages >= 2 && spec.element != Element::fp32 && spec.head_dim_qk >= 1 &&
+         spec.head_dim_qk <= 256 && spec.head_dim_v >= 1 && spec.head_dim_v <= 256 && spec.warps() >= 1 &&
+         spec.threads() <= 1024;
+}
+static_assert(well_formed(FwdSpec{}));
+static_assert(plan_smem(FwdSpec{}).bytes == 32768 + 2 * 2 * 16384);
+
+}  // namespace fovea
