@@ -130,7 +130,7 @@ class Run:
         report = LOGS / "pytest.xml"
         report.unlink(missing_ok=True)
         command = [str(ROOT / ".venv" / "bin" / "python"), "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider"]
-        command += [f"--junit-xml={report}", "tests/python", "tests/mutation"]
+        command += [f"--junit-xml={report}", "tests/python", "tests/negative", "tests/mutation"]
         code, _ = self.steps.run("test python", command, cwd=ROOT)
         return self.take_report("python", report, code)
 

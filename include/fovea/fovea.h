@@ -117,6 +117,13 @@ typedef struct fovea_tensor {
 
 /* ---- context ------------------------------------------------------------------------------------------------- */
 
+/* When asynchronous copies of the model land between their issue and the wait for them. */
+typedef enum fovea_model_landing {
+  FOVEA_LANDING_RANDOM = 0, /* at seeded moments */
+  FOVEA_LANDING_EAGER = 1,  /* at once */
+  FOVEA_LANDING_LAZY = 2    /* at the last legal moment */
+} fovea_model_landing;
+
 /* A context owns threads, scratch memory and plans. It may be used from several threads at once. */
 typedef struct fovea_context fovea_context;
 
@@ -124,6 +131,10 @@ typedef struct fovea_context_args {
   uint64_t struct_size;
   int32_t num_threads; /* CPU threads, the caller included; 0 = FOVEA_NUM_THREADS or all cores of the process */
   int32_t reserved;    /* 0 */
+  /* What FOVEA_BACKEND_MODEL stands for and how it runs; since 0.2. */
+  int32_t model_sm;      /* architecture: 80, 86, 89, 90, 100 or 120; 0 = 80 */
+  int32_t model_landing; /* fovea_model_landing */
+  uint64_t model_seed;   /* of the schedule: equal seeds give equal runs */
 } fovea_context_args;
 
 /* `args` may be NULL for defaults. On success *context must be given to fovea_context_destroy(). */
@@ -137,7 +148,12 @@ FOVEA_API uint64_t fovea_context_workspace_bytes(const fovea_context* context);
 
 /* ---- forward ------------------------------------------------------------------------------------------------- */
 
-typedef enum fovea_backend { FOVEA_BACKEND_AUTO = 0, FOVEA_BACKEND_CPU = 1, FOVEA_BACKEND_CUDA = 2 } fovea_backend;
+typedef enum fovea_backend {
+  FOVEA_BACKEND_AUTO = 0, /* where the tensors are */
+  FOVEA_BACKEND_CPU = 1,
+  FOVEA_BACKEND_CUDA = 2,
+  FOVEA_BACKEND_MODEL = 3 /* the GPU kernels on the functional GPU model, for tensors in CPU memory: slow, for tests */
+} fovea_backend;
 
 enum {
   FOVEA_FLAG_CAUSAL = 1u << 0,          /* section 2: causal, bottom-right aligned */

@@ -1,16 +1,39 @@
 // Creation and destruction of a Context: the environment is read and the machine looked at here, once.
 #include "api/context.h"
 
+#include <algorithm>
+#include <cstddef>
+
 #include "api/boundary.h"
 #include "core/text.h"
 
 namespace fovea {
 namespace {
 
-constexpr std::array<std::uint64_t, 1> kContextArgsSizes{sizeof(fovea_context_args)};
+constexpr std::array<std::uint64_t, 2> kContextArgsSizes{offsetof(fovea_context_args, model_sm),
+                                                         sizeof(fovea_context_args)};
+constexpr std::array kModelArchitectures{80, 86, 89, 90, 100, 120};
 
-Result<int> requested_threads(const fovea_context_args* args) {
-  if (args == nullptr) return 0;
+Check check_model(const fovea_context_args& a) {
+  if (a.model_sm != 0 && std::ranges::find(kModelArchitectures, a.model_sm) == kModelArchitectures.end()) {
+    return Error{.status = FOVEA_CONFIG,
+                 .asked = cat("model_sm=", a.model_sm),
+                 .allowed = "0 (80), 80, 86, 89, 90, 100 or 120",
+                 .why = "the model knows the instructions and limits of these architectures",
+                 .hint = "use the architecture that the kernel is compiled for"};
+  }
+  if (a.model_landing < FOVEA_LANDING_RANDOM || a.model_landing > FOVEA_LANDING_LAZY) {
+    return Error{.status = FOVEA_UNKNOWN_FLAG,
+                 .asked = cat("model_landing=", a.model_landing),
+                 .allowed = "FOVEA_LANDING_RANDOM (0), FOVEA_LANDING_EAGER (1) or FOVEA_LANDING_LAZY (2)",
+                 .why = "the number names no landing of this version",
+                 .hint = "zero-initialise fovea_context_args for seeded landings"};
+  }
+  return {};
+}
+
+Result<fovea_context_args> checked_args(const fovea_context_args* args) {
+  if (args == nullptr) return fovea_context_args{};
   const auto read = read_versioned("fovea_context_args", args, kContextArgsSizes);
   if (!read.ok()) return read.error();
   const fovea_context_args& a = read.value();
@@ -21,7 +44,8 @@ Result<int> requested_threads(const fovea_context_args* args) {
                  .why = "a later version may give the field a meaning",
                  .hint = "zero-initialise fovea_context_args"};
   }
-  if (a.num_threads >= 0 && a.num_threads <= kMaxThreads) return a.num_threads;
+  if (Check bad = check_model(a)) return *std::move(bad);
+  if (a.num_threads >= 0 && a.num_threads <= kMaxThreads) return a;
   return Error{.status = FOVEA_CONFIG,
                .asked = cat("num_threads=", a.num_threads),
                .allowed = cat("0 (choose) or 1 to ", kMaxThreads),
@@ -46,17 +70,19 @@ Result<const Plan*> PlanCache::find_or_make(const Problem& problem, const Caps& 
   return &entry.plan;
 }
 
-Caps detect_caps(const Config& config, int requested_threads) {
+Caps detect_caps(const Config& config, const fovea_context_args& args) {
   Caps caps;
   caps.cpu = detect_cpu_features();
   if (config.disable_amx) {
     caps.cpu.amx_bf16 = false;
     caps.cpu.amx_reason = "FOVEA_DISABLE_AMX=1";
   }
-  caps.num_threads = requested_threads != 0    ? requested_threads
+  caps.num_threads = args.num_threads != 0     ? args.num_threads
                      : config.num_threads != 0 ? config.num_threads
                                                : caps.cpu.cores;
-  caps.cuda_reason = "this build has no cuda backend yet";
+  caps.gpu.reason = "the cuda backend is not connected yet";
+  caps.model = architecture_caps(args.model_sm != 0 ? args.model_sm : 80);
+  caps.model.model = true;
   return caps;
 }
 
@@ -69,11 +95,11 @@ fovea_status fovea_context_create(const fovea_context_args* args, fovea_context*
   return guarded(error, [&]() -> Check {
     if (context == nullptr) return null_pointer("context");
     *context = nullptr;
-    const Result<int> threads = requested_threads(args);
-    if (!threads.ok()) return threads.error();
+    const Result<fovea_context_args> checked = checked_args(args);
+    if (!checked.ok()) return checked.error();
     const Result<Config> config = read_config();
     if (!config.ok()) return config.error();
-    *context = new fovea_context(config.value(), detect_caps(config.value(), threads.value()));
+    *context = new fovea_context(config.value(), detect_caps(config.value(), checked.value()), checked.value());
     return {};
   });
 }

@@ -32,11 +32,12 @@ class PlanCache {
 };
 
 struct ContextState {
-  ContextState(const Config& config_in, const Caps& caps_in)
-      : config(config_in), caps(caps_in), pool(caps_in.num_threads) {}
+  ContextState(const Config& config_in, const Caps& caps_in, const fovea_context_args& args_in)
+      : config(config_in), caps(caps_in), args(args_in), pool(caps_in.num_threads) {}
 
   const Config config;
   const Caps caps;
+  const fovea_context_args args;  // checked
   mutable std::mutex mutex;
   ThreadPool pool;
   Workspace workspace;
@@ -45,7 +46,7 @@ struct ContextState {
   std::atomic<std::uint64_t> merge_calls{0};
 };
 
-Caps detect_caps(const Config& config, int requested_threads);
+Caps detect_caps(const Config& config, const fovea_context_args& args);
 
 }  // namespace fovea
 

@@ -14,7 +14,9 @@ std::string to_text(const ContextState& c, std::uint64_t workspace_bytes) {
   out += cat("simd      ", cpu.simd_target, " in use; supported here: ", cpu.simd_targets, "\n");
   out += cat("amx       ", cpu.amx_bf16 ? std::string("bf16 usable") : cat("not used: ", cpu.amx_reason), "\n");
   out += cat("threads   ", c.caps.num_threads, "\n", "workspace ", workspace_bytes, " bytes\n");
-  out += cat("cuda      ", c.caps.cuda ? std::string("usable") : cat("not used: ", c.caps.cuda_reason), "\n");
+  out += cat("cuda      ",
+             c.caps.gpu.present ? cat(c.caps.gpu.name, ", sm_", c.caps.gpu.sm) : cat("not used: ", c.caps.gpu.reason),
+             "\n");
   out += cat("calls     ", c.forward_calls.load(), " forward, ", c.merge_calls.load(), " merge\n");
   for (const KernelInfo& kernel : kernels()) out += cat("kernel    ", kernel.name, ": ", kernel.summary, "\n");
   return out;
@@ -41,8 +43,8 @@ std::string to_json(const ContextState& c, std::uint64_t workspace_bytes) {
   json.member("num_threads", c.caps.num_threads);
   json.member("workspace_bytes", workspace_bytes);
   json.begin_object("cuda");
-  json.member("usable", c.caps.cuda);
-  json.member("reason", c.caps.cuda_reason);
+  json.member("usable", c.caps.gpu.present);
+  json.member("reason", c.caps.gpu.reason);
   json.end_object();
   json.begin_object("calls");
   json.member("forward", c.forward_calls.load());

@@ -13,6 +13,8 @@ struct ForwardCall {
   ForwardOperands operands;
   fovea_backend backend = FOVEA_BACKEND_AUTO;
   std::int64_t longest_used_q = 0;  // longest used query length of the batch
+  std::int32_t device_id = 0;       // of CUDA tensors
+  void* stream = nullptr;           // of CUDA tensors
 };
 
 // Reads of the operands only the int32 ones. `args` may be null, which is refused.

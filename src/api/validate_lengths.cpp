@@ -55,6 +55,20 @@ Check check_pages(const ForwardOperands& o, std::int64_t b, std::int64_t used, s
   return {};
 }
 
+// Lengths and pages are checked before anything runs, so they must be readable here.
+Check check_host_lengths(const fovea_forward_args& a) {
+  if (a.q.device_type == FOVEA_DEVICE_CPU) return {};
+  if (!present(a.cu_seqlens_q) && !present(a.cu_seqlens_kv) && !present(a.seqused_q) && !present(a.seqused_kv) &&
+      !present(a.page_table)) {
+    return {};
+  }
+  return Error{.status = FOVEA_UNSUPPORTED,
+               .asked = "cu_seqlens, seqused or page_table with CUDA tensors",
+               .allowed = "dense CUDA tensors without variable lengths",
+               .why = "no GPU kernel of this version reads lengths or pages",
+               .hint = "call once per sequence, or copy the tensors to CPU memory"};
+}
+
 Check check_query_lengths(const fovea_forward_args& a, ForwardCall& call) {
   Problem& p = call.problem;
   const ForwardOperands& o = call.operands;
@@ -127,6 +141,7 @@ Check check_key_lengths(const fovea_forward_args& a, ForwardCall& call) {
 }  // namespace
 
 Check check_lengths(const fovea_forward_args& a, ForwardCall& call) {
+  if (Check bad = check_host_lengths(a)) return bad;
   ForwardOperands& o = call.operands;
   o.cu_seqlens_q = index_view(a.cu_seqlens_q);
   o.cu_seqlens_kv = index_view(a.cu_seqlens_kv);

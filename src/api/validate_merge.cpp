@@ -49,7 +49,13 @@ Check check_views(const fovea_merge_args& a, const std::vector<Arg>& args) {
     if (!present(*arg.tensor)) continue;
     if (Check bad = check_tensor(arg)) return bad;
   }
-  return check_cpu_tensors(args, FOVEA_BACKEND_AUTO);
+  if (Check bad = check_one_device(args)) return bad;
+  if (a.out.device_type == FOVEA_DEVICE_CPU) return {};
+  return Error{.status = FOVEA_DEVICE,
+               .asked = "CUDA tensors",
+               .allowed = "tensors in CPU memory",
+               .why = "merge has no GPU kernel yet",
+               .hint = "copy the parts to CPU memory"};
 }
 
 // "outs[3] of shape ..." instead of "outs[i]": adds the index of part i to a refusal.

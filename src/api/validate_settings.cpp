@@ -21,12 +21,13 @@ Check check_enums(const fovea_forward_args& a) {
                  .why = "this version does not know what the bit asks for",
                  .hint = "use the FOVEA_FLAG_* values of the header that came with this library"};
   }
-  if (a.backend < FOVEA_BACKEND_AUTO || a.backend > FOVEA_BACKEND_CUDA) {
-    return Error{.status = FOVEA_UNKNOWN_FLAG,
-                 .asked = cat("backend=", a.backend),
-                 .allowed = "FOVEA_BACKEND_AUTO (0), FOVEA_BACKEND_CPU (1) or FOVEA_BACKEND_CUDA (2)",
-                 .why = "the number names no backend of this version",
-                 .hint = "use FOVEA_BACKEND_AUTO"};
+  if (a.backend < FOVEA_BACKEND_AUTO || a.backend > FOVEA_BACKEND_MODEL) {
+    return Error{
+        .status = FOVEA_UNKNOWN_FLAG,
+        .asked = cat("backend=", a.backend),
+        .allowed = "FOVEA_BACKEND_AUTO (0), FOVEA_BACKEND_CPU (1), FOVEA_BACKEND_CUDA (2) or FOVEA_BACKEND_MODEL (3)",
+        .why = "the number names no backend of this version",
+        .hint = "use FOVEA_BACKEND_AUTO"};
   }
   if (a.reserved != 0) {
     return Error{.status = FOVEA_UNKNOWN_FLAG,

@@ -1,4 +1,5 @@
 // Shapes of q, k, v, out, lse, sink and of the index tensors; fills the row views of the operands.
+#include <algorithm>
 #include <cmath>
 
 #include "api/validate_steps.h"
@@ -16,6 +17,18 @@ RowView packed_view(const fovea_tensor& t) {
 RowView row_view(const fovea_tensor& t) { return t.rank == 4 ? dense_view(t) : packed_view(t); }
 
 bool strided_rows(const fovea_tensor& t) { return t.shape[t.rank - 1] > 1 && t.strides[t.rank - 1] != 1; }
+
+// The largest power of two up to 16 that divides the byte address of every row; 1 when a row's elements are not
+// neighbours. Dimensions of extent 1 add nothing to an address.
+std::int32_t row_alignment(const fovea_tensor& t) {
+  if (strided_rows(t)) return 1;
+  const auto element = static_cast<std::uint64_t>(fovea_dtype_size(static_cast<fovea_dtype>(t.dtype)));
+  std::uint64_t bits = reinterpret_cast<std::uintptr_t>(t.data) | 16U;
+  for (std::int32_t i = 0; i + 1 < t.rank; ++i) {
+    if (t.shape[i] > 1) bits |= static_cast<std::uint64_t>(t.strides[i]) * element;
+  }
+  return static_cast<std::int32_t>(bits & -bits);
+}
 
 Check check_head_dim(const char* name, std::int64_t value) {
   if (value >= 1) return {};
@@ -167,6 +180,9 @@ Check check_shapes(const fovea_forward_args& a, ForwardCall& call) {
   if (Check bad = check_outputs(a, p)) return bad;
   if (Check bad = check_small_operands(a, p)) return bad;
   p.unit_stride_d = !strided_rows(a.q) && !strided_rows(a.k) && !strided_rows(a.v);
+  p.align_qkv = std::min({row_alignment(a.q), row_alignment(a.k), row_alignment(a.v)});
+  p.align_out = row_alignment(a.out);
+  p.has_seqused = present(a.seqused_q) || present(a.seqused_kv);
   if ((a.flags & FOVEA_FLAG_SOFTMAX_SCALE) == 0) {
     p.softmax_scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(p.head_dim_qk)));
   }

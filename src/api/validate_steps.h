@@ -26,8 +26,8 @@ Check check_aliasing(const fovea_forward_args& args, ForwardCall& call);  // out
 Check check_outputs_disjoint(std::span<const Arg> inputs, std::span<const Arg> outputs);
 Error overlap_error(const Arg& output, const Arg& other);
 Check check_self_overlap(const Arg& output);
-// Shared with merge: all present tensors lie in CPU memory.
-Check check_cpu_tensors(std::span<const Arg> args, fovea_backend backend);
+// Shared with merge: all present tensors lie on one device.
+Check check_one_device(std::span<const Arg> args);
 Check check_float_dtype(const Arg& arg);
 Check check_exact_dtype(const Arg& arg, fovea_dtype dtype);
 

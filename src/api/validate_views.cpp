@@ -24,7 +24,7 @@ Check check_paged_arguments(const fovea_forward_args& a) {
 
 }  // namespace
 
-Check check_cpu_tensors(std::span<const Arg> args, fovea_backend backend) {
+Check check_one_device(std::span<const Arg> args) {
   const Arg* first = nullptr;
   for (const Arg& arg : args) {
     if (!present(*arg.tensor)) continue;
@@ -38,13 +38,7 @@ Check check_cpu_tensors(std::span<const Arg> args, fovea_backend backend) {
                    .hint = cat("move ", arg.name, " to the device of ", first->name)};
     }
   }
-  if (first == nullptr || first->tensor->device_type == FOVEA_DEVICE_CPU) return {};
-  const bool asks_cuda = backend == FOVEA_BACKEND_CUDA;
-  return Error{.status = asks_cuda ? FOVEA_NO_BACKEND : FOVEA_DEVICE,
-               .asked = cat("CUDA tensors", asks_cuda ? ", backend cuda" : ""),
-               .allowed = "tensors in CPU memory",
-               .why = "this build has no cuda backend",
-               .hint = "copy the tensors to CPU memory"};
+  return {};
 }
 
 Check check_views(const fovea_forward_args& a, ForwardCall& call) {
@@ -57,8 +51,17 @@ Check check_views(const fovea_forward_args& a, ForwardCall& call) {
     if (!present(*arg.tensor)) continue;
     if (Check bad = check_tensor(arg)) return bad;
   }
-  if (Check bad = check_cpu_tensors(tensors, call.backend)) return bad;
-  call.problem.device = FOVEA_DEVICE_CPU;
+  if (Check bad = check_one_device(tensors)) return bad;
+  call.problem.device = static_cast<fovea_device_type>(a.q.device_type);
+  call.device_id = a.q.device_id;
+  call.stream = a.stream;
+  if (call.backend == FOVEA_BACKEND_CPU && call.problem.device != FOVEA_DEVICE_CPU) {
+    return Error{.status = FOVEA_DEVICE,
+                 .asked = "CUDA tensors, backend cpu",
+                 .allowed = "tensors in CPU memory",
+                 .why = "tensors are never copied between devices behind the caller's back",
+                 .hint = "copy the tensors to CPU memory, or ask for FOVEA_BACKEND_AUTO"};
+  }
   return check_paged_arguments(a);
 }
 

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "plan/cpu_layout.h"
+#include "select/fwd_mma.h"
 
 namespace fovea {
 namespace {
@@ -41,15 +42,14 @@ std::uint64_t plan_digest(const Plan& plan) {
   for (const std::uint64_t word :
        {static_cast<std::uint64_t>(plan.choice.kernel), static_cast<std::uint64_t>(plan.tile_m),
         static_cast<std::uint64_t>(plan.tile_n), static_cast<std::uint64_t>(plan.num_splits),
-        static_cast<std::uint64_t>(plan.split_keys), static_cast<std::uint64_t>(plan.num_threads)}) {
+        static_cast<std::uint64_t>(plan.split_keys), static_cast<std::uint64_t>(plan.num_threads),
+        std::uint64_t{digest(plan.choice.spec)}, static_cast<std::uint64_t>(plan.grid)}) {
     hash = (hash ^ word) * 0x100000001b3ULL;
   }
   return hash;
 }
 
-}  // namespace
-
-Plan make_plan(const Problem& problem, const Choice& choice, const Caps& caps) {
+Plan make_cpu_plan(const Problem& problem, const Choice& choice, const Caps& caps) {
   Plan plan{.problem = problem, .choice = choice, .num_threads = std::max(caps.num_threads, 1)};
   const std::int64_t group = problem.num_heads_kv > 0 ? problem.num_heads_q / problem.num_heads_kv : 1;
   const std::int64_t rows = std::max<std::int64_t>(group * problem.seqlen_q, 1);
@@ -74,14 +74,50 @@ Plan make_plan(const Problem& problem, const Choice& choice, const Caps& caps) {
     const std::int64_t total_rows = problem.total_q * problem.num_heads_q;
     plan.partial_bytes = 4 * static_cast<std::uint64_t>(plan.num_splits) * cpu_partial_floats(problem, total_rows);
   }
+  return plan;
+}
+
+// Heads whose K and V fit half of the level-2 cache run together, so that each is read from memory about once.
+std::int64_t heads_in_flight(const Problem& problem, const GpuCaps& gpu) {
+  const std::int64_t group = problem.num_heads_kv > 0 ? problem.num_heads_q / problem.num_heads_kv : 1;
+  const std::int64_t row_bytes = 2 * (problem.head_dim_qk + problem.head_dim_v);
+  const std::int64_t fit = gpu.l2_bytes / 2 / std::max<std::int64_t>(row_bytes * problem.seqlen_kv, 1);
+  const std::int64_t heads = std::max<std::int64_t>(problem.batch * problem.num_heads_q, 1);
+  return std::clamp<std::int64_t>(fit * group, 1, heads);
+}
+
+Plan make_gpu_plan(const Problem& problem, const Choice& choice, const GpuCaps& gpu) {
+  Plan plan{.problem = problem, .choice = choice};
+  plan.tile_m = choice.spec.tile_m;
+  plan.tile_n = choice.spec.tile_n;
+  plan.split_keys = problem.seqlen_kv;
+  plan.grid = problem.batch * problem.num_heads_q * ceil_div(problem.seqlen_q, plan.tile_m);
+  plan.heads_in_flight = heads_in_flight(problem, gpu);
+  plan.smem_bytes = plan_smem(choice.spec).bytes;
+  return plan;
+}
+
+}  // namespace
+
+Plan make_plan(const Problem& problem, const Choice& choice, const Caps& caps) {
+  Plan plan = choice.kernel == KernelId::fwd_mma
+                  ? make_gpu_plan(problem, choice, problem.device == FOVEA_DEVICE_CPU ? caps.model : caps.gpu)
+                  : make_cpu_plan(problem, choice, caps);
   plan.digest = plan_digest(plan);
   return plan;
 }
 
 std::string to_string(const Plan& plan) {
   std::ostringstream text;
-  text << name(plan.choice.kernel) << " tile_m=" << plan.tile_m << " tile_n=" << plan.tile_n
-       << " num_splits=" << plan.num_splits << " split_keys=" << plan.split_keys << " threads=" << plan.num_threads
+  text << name(plan.choice.kernel);
+  if (plan.choice.kernel == KernelId::fwd_mma) {
+    text << " grid=" << plan.grid << " threads=" << plan.choice.spec.threads() << " smem_bytes=" << plan.smem_bytes
+         << " heads_in_flight=" << plan.heads_in_flight << " spec=" << to_cpp(plan.choice.spec)
+         << " digest=" << std::hex << plan.digest;
+    return text.str();
+  }
+  text << " tile_m=" << plan.tile_m << " tile_n=" << plan.tile_n << " num_splits=" << plan.num_splits
+       << " split_keys=" << plan.split_keys << " threads=" << plan.num_threads
        << " scratch_bytes=" << plan.scratch_bytes << " partial_bytes=" << plan.partial_bytes << " digest=" << std::hex
        << plan.digest;
   return text.str();

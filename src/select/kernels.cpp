@@ -2,6 +2,7 @@
 #include <array>
 
 #include "core/text.h"
+#include "select/fwd_mma.h"
 #include "select/select.h"
 
 namespace fovea {
@@ -67,10 +68,12 @@ Verdict supports_cpu_amx(const Problem& p, const Caps& caps) {
 Verdict supports_cpu_f32(const Problem& p, const Caps&) { return serve_on_cpu(KernelId::cpu_fwd_f32, p); }
 
 constexpr std::array kKernels{
-    KernelInfo{KernelId::cpu_fwd_amx_bf16, "cpu_fwd_amx_bf16", FOVEA_BACKEND_CPU,
+    KernelInfo{KernelId::cpu_fwd_amx_bf16, "cpu_fwd_amx_bf16", Executor::cpu,
                "bf16 on AMX tiles with fp32 sums, blocked online softmax", supports_cpu_amx},
-    KernelInfo{KernelId::cpu_fwd_f32, "cpu_fwd_f32", FOVEA_BACKEND_CPU,
+    KernelInfo{KernelId::cpu_fwd_f32, "cpu_fwd_f32", Executor::cpu,
                "f32, bf16 and f16 in fp32 SIMD, blocked online softmax, every feature", supports_cpu_f32},
+    KernelInfo{KernelId::fwd_mma, "fwd_mma", Executor::gpu, "bf16 and f16 on mma.sync and cp.async, SM80 and up",
+               supports_fwd_mma},
 };
 
 }  // namespace

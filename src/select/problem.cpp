@@ -74,6 +74,9 @@ std::string to_string(const Problem& p) {
   if (p.batch_invariant) out += " batch_invariant";
   if (p.forbid_slow) out += " forbid_slow";
   if (!p.unit_stride_d) out += " strided_head_dim";
+  if (p.has_seqused) out += " seqused";
+  if (p.align_qkv != 16) out += cat(" align_qkv=", p.align_qkv);
+  if (p.align_out != 16) out += cat(" align_out=", p.align_out);
   return out;
 }
 

@@ -33,6 +33,7 @@ struct Problem {
   bool batch_invariant = false;
   bool forbid_slow = false;
   bool unit_stride_d = true;  // stride(D) == 1 for q, k, v
+  bool has_seqused = false;   // seqused_q or seqused_kv given
   std::int64_t batch = 0;
   std::int64_t num_heads_q = 0;
   std::int64_t num_heads_kv = 0;
@@ -47,6 +48,8 @@ struct Problem {
   std::int64_t q_offset = 0;
   std::int64_t kv_offset = 0;
   std::int32_t requested_splits = 0;  // 0 = choose
+  std::int32_t align_qkv = 16;        // bytes, a power of two up to 16: every row of q, k and v starts at a multiple
+  std::int32_t align_out = 16;        // the same for out
   float softmax_scale = 1.0F;         // resolved
   float softcap = 0.0F;
 

@@ -17,9 +17,10 @@ std::string_view name(fovea_device_type device);
 template <class P, class Visit>
 void visit_fields(P& problem, Visit&& visit) {
   auto& [dtype, out_dtype, bias_dtype, device, q_layout, kv_layout, mask, bias, causal, has_window_left,
-         has_window_right, has_offset, has_sink, has_lse, batch_invariant, forbid_slow, unit_stride_d, batch,
-         num_heads_q, num_heads_kv, head_dim_qk, head_dim_v, seqlen_q, seqlen_kv, total_q, page_size, window_left,
-         window_right, q_offset, kv_offset, requested_splits, softmax_scale, softcap] = problem;
+         has_window_right, has_offset, has_sink, has_lse, batch_invariant, forbid_slow, unit_stride_d, has_seqused,
+         batch, num_heads_q, num_heads_kv, head_dim_qk, head_dim_v, seqlen_q, seqlen_kv, total_q, page_size,
+         window_left, window_right, q_offset, kv_offset, requested_splits, align_qkv, align_out, softmax_scale,
+         softcap] = problem;
   visit("dtype", dtype);
   visit("out_dtype", out_dtype);
   visit("bias_dtype", bias_dtype);
@@ -37,6 +38,7 @@ void visit_fields(P& problem, Visit&& visit) {
   visit("batch_invariant", batch_invariant);
   visit("forbid_slow", forbid_slow);
   visit("unit_stride_d", unit_stride_d);
+  visit("has_seqused", has_seqused);
   visit("batch", batch);
   visit("num_heads_q", num_heads_q);
   visit("num_heads_kv", num_heads_kv);
@@ -51,6 +53,8 @@ void visit_fields(P& problem, Visit&& visit) {
   visit("q_offset", q_offset);
   visit("kv_offset", kv_offset);
   visit("requested_splits", requested_splits);
+  visit("align_qkv", align_qkv);
+  visit("align_out", align_out);
   visit("softmax_scale", softmax_scale);
   visit("softcap", softcap);
 }

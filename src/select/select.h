@@ -10,19 +10,35 @@
 
 #include "core/cpu_features.h"
 #include "core/error.h"
+#include "device/spec/fwd_spec.h"
 #include "select/problem.h"
 
 namespace fovea {
 
-enum class KernelId : std::uint8_t { cpu_fwd_f32, cpu_fwd_amx_bf16 };
+enum class KernelId : std::uint8_t { cpu_fwd_f32, cpu_fwd_amx_bf16, fwd_mma };
+
+// A GPU, or the GPU that the model stands for.
+struct GpuCaps {
+  bool present = false;
+  bool model = false;  // the functional model: tensors in CPU memory
+  std::string reason;  // why not, when it is not
+  std::string name;    // "NVIDIA H100 80GB HBM3", or "model"
+  int sm = 0;          // 80, 86, 89, 90, 100, 120
+  int num_sms = 0;
+  std::int64_t l2_bytes = 0;
+  std::int64_t smem_bytes = 0;  // per CTA, opted in
+};
 
 // What a backend may count on. A value: tests make their own.
 struct Caps {
   CpuFeatures cpu;
   int num_threads = 1;
-  bool cuda = false;        // no cuda backend in this build yet
-  std::string cuda_reason;  // why not
+  GpuCaps gpu;    // the CUDA device of the process
+  GpuCaps model;  // what the functional model stands for
 };
+
+// The limits of an architecture that is known by number alone: for the model and for compiling without a GPU.
+GpuCaps architecture_caps(int sm);
 
 struct Verdict {
   KernelId kernel;
@@ -32,10 +48,13 @@ struct Verdict {
   Error refusal;      // meaningful when !served
 };
 
+// Who runs a kernel: the cpu backend, or a GPU, which is the cuda backend or the model.
+enum class Executor : std::uint8_t { cpu, gpu };
+
 struct KernelInfo {
   KernelId id;
   std::string_view name;  // "cpu_fwd_f32"
-  fovea_backend backend;
+  Executor executor;
   std::string_view summary;
   Verdict (*supports)(const Problem&, const Caps&);
 };
@@ -49,6 +68,7 @@ std::vector<Verdict> supports(const Problem& problem, const Caps& caps, fovea_ba
 
 struct Choice {
   KernelId kernel = KernelId::cpu_fwd_f32;
+  FwdSpec spec = {};  // meaningful for GPU kernels
   bool operator==(const Choice&) const = default;
 };
 

@@ -174,7 +174,7 @@ void explain(fovea_context* context, const fovea_forward_args& a, fovea_status j
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static fovea_context* const context = [] {
-    fovea_context_args args{sizeof(fovea_context_args), 1, 0};
+    fovea_context_args args{sizeof(fovea_context_args), 1, 0, 0, 0, 0};
     fovea_context* made = nullptr;
     fovea_context_create(&args, &made, nullptr);
     return made;

@@ -27,7 +27,7 @@ class Environment {
 fovea_status create(std::int32_t num_threads, std::int32_t reserved, fovea_error& error) {
   error = {};
   error.struct_size = sizeof(error);
-  fovea_context_args args{sizeof(fovea_context_args), num_threads, reserved};
+  fovea_context_args args{sizeof(fovea_context_args), num_threads, reserved, 0, 0, 0};
   fovea_context* context = nullptr;
   const fovea_status status = fovea_context_create(&args, &context, &error);
   EXPECT_EQ(context != nullptr, status == FOVEA_OK);
@@ -51,7 +51,7 @@ TEST(ContextArguments, null_and_struct_size) {
   fovea_error error{};
   error.struct_size = sizeof(error);
   EXPECT_EQ(fovea_context_create(nullptr, nullptr, &error), FOVEA_NULL_POINTER);
-  fovea_context_args args{3, 0, 0};
+  fovea_context_args args{3, 0, 0, 0, 0, 0};
   fovea_context* context = nullptr;
   EXPECT_EQ(fovea_context_create(&args, &context, &error), FOVEA_STRUCT_SIZE);
   EXPECT_EQ(fovea_context_create(nullptr, &context, &error), FOVEA_OK);

@@ -171,7 +171,7 @@ const RefusalRow kAliasingRows[] = {
     {"device_unknown", FOVEA_DEVICE, [](C& c) { c.args.q.device_type = 9; }, "device_type=9"},
     {"device_id", FOVEA_DEVICE, [](C& c) { c.args.v.device_id = 1; }, "device_id=1"},
     {"device_mixed", FOVEA_DEVICE, [](C& c) { c.args.k.device_type = FOVEA_DEVICE_CUDA; }, "k on device 1:0"},
-    {"device_cuda", FOVEA_DEVICE,
+    {"device_cuda", FOVEA_NO_BACKEND,
      [](C& c) {
        for (fovea_tensor* t : {&c.args.q, &c.args.k, &c.args.v, &c.args.out, &c.args.lse}) {
          t->device_type = FOVEA_DEVICE_CUDA;

@@ -15,7 +15,7 @@ Caps machine(bool amx) {
   Caps caps;
   caps.cpu.amx_bf16 = amx;
   caps.cpu.amx_reason = amx ? "" : "the CPU has no AMX-BF16";
-  caps.cuda_reason = "no driver";
+  caps.gpu.reason = "no driver";
   return caps;
 }
 
@@ -66,12 +66,14 @@ TEST(Choose, strided_rows_are_slow_and_can_be_forbidden) {
   expect_full(refused.error());
 }
 
-TEST(Choose, cuda_is_no_backend_of_this_build) {
+TEST(Choose, cuda_is_no_backend_without_a_gpu) {
   const auto refused = choose(problem(FOVEA_F32), machine(true), FOVEA_BACKEND_CUDA);
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().status, FOVEA_NO_BACKEND);
   EXPECT_EQ(refused.error().why, "no driver");
-  EXPECT_TRUE(supports(problem(FOVEA_F32), machine(true), FOVEA_BACKEND_CUDA).empty());
+  const auto verdicts = supports(problem(FOVEA_F32), machine(true), FOVEA_BACKEND_CUDA);
+  ASSERT_EQ(verdicts.size(), 1U);
+  EXPECT_FALSE(verdicts[0].served);
 }
 
 TEST(Choose, head_dims_end_at_1024) {

@@ -44,6 +44,7 @@ std::optional<fovea_backend> backend_of(const std::string& name) {
   if (name == "auto") return FOVEA_BACKEND_AUTO;
   if (name == "cpu") return FOVEA_BACKEND_CPU;
   if (name == "cuda") return FOVEA_BACKEND_CUDA;
+  if (name == "model") return FOVEA_BACKEND_MODEL;
   return std::nullopt;
 }
 

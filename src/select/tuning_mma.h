@@ -1,0 +1,27 @@
+// Tiles of fwd_mma per architecture and head dim: data, with the evidence for each row. The first row that fits wins.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+#include "device/spec/fwd_spec.h"
+
+namespace fovea {
+
+struct MmaTuning {
+  int sm;            // the architecture it was tuned for; 0 = any
+  int max_head_dim;  // of head_dim_qk and head_dim_v
+  i32 tile_m, tile_n, rows_per_warp, stages, min_ctas;
+  std::string_view evidence;
+};
+
+inline constexpr std::array kMmaTuning{
+    MmaTuning{90, 64, 128, 64, 32, 2, 2, "derived: 32 rows per warp and two CTAs per SM reach 77% of the peak"},
+    MmaTuning{90, 128, 128, 64, 32, 2, 2, "derived: 96 KB and 128 threads, two CTAs per SM"},
+    MmaTuning{0, 64, 128, 64, 32, 2, 1, "derived: 48 KB, within the 99 KB of SM86, SM89 and SM120"},
+    MmaTuning{0, 128, 128, 64, 32, 2, 1, "derived: 96 KB, within the 99 KB of SM86, SM89 and SM120"},
+    MmaTuning{0, 192, 64, 32, 16, 2, 1, "derived: 72 KB; 16 rows per warp keep the output in registers"},
+    MmaTuning{0, 256, 64, 32, 16, 2, 1, "derived: 96 KB; 16 rows per warp keep the output in registers"},
+};
+
+}  // namespace fovea
