@@ -47,7 +47,7 @@ FOVEA_INLINE void red_async_add(SmemPtr remote, u32 v, SmemPtr remote_mbar) {
                : "memory");
 }
 
-// Miscellaneous Instructions: setmaxnreg, sm_90a. All warps of a warpgroup together; the kernel has launch bounds.
+// Miscellaneous Instructions: setmaxnreg, sm_90a+. All warps of a warpgroup together; the kernel has launch bounds.
 // Blocks until the CTA's pool has the registers; their contents are undefined.
 template <int kRegisters>
 FOVEA_INLINE void setmaxnreg_inc() {

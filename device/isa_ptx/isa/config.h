@@ -18,7 +18,7 @@ namespace fovea::isa {
 template <class T>
 struct Unwritten {
   T value;
-  FOVEA_INLINE constexpr Unwritten() {}
+  constexpr Unwritten() {}
 };
 
 // No instruction: -, sm_80. The value of a register that nobody wrote: whatever the allocator left there.

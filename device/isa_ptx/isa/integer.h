@@ -13,7 +13,7 @@ FOVEA_INLINE u32 umulhi(u32 a, u32 b) {
 }
 
 // Logic and Shift Instructions: lop3, sm_80. Any function of three bits: bit 4a + 2b + c of kLut.
-template <int kLut>
+template <u32 kLut>
 FOVEA_INLINE u32 lop3(u32 a, u32 b, u32 c) {
   u32 d;
   asm("lop3.b32 %0, %1, %2, %3, %4;" : "=r"(d) : "r"(a), "r"(b), "r"(c), "n"(kLut));
