@@ -18,7 +18,7 @@ from progress import Steps
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LOGS = ROOT / "build" / "logs"
-CTEST_TIERS = ("unit", "reference", "cases", "cpu", "tools", "abi", "package")
+CTEST_TIERS = ("unit", "reference", "cases", "cpu", "tools", "jit", "abi", "package")
 SANITIZED_TIERS = ("unit", "tools")
 LATER_TIERS = ("asan", "fuzz", "python", "mutation", "lint")
 TIERS = (*CTEST_TIERS, *LATER_TIERS)
@@ -34,10 +34,12 @@ class Run:
         self.seconds = {}
         ctest = [tier for tier in CTEST_TIERS if tier in tiers]
         self.release_tiers = ctest
+        self.packages_made = None  # whether .venv could be made; None before the first try
         total = (2 + len(ctest) if ctest or "python" in tiers else 0)
         total += 3 if "asan" in tiers else 0
         total += 2 if "fuzz" in tiers else 0
-        total += 2 if "python" in tiers else 0
+        total += 1 if "python" in tiers or "jit" in tiers else 0
+        total += 1 if "python" in tiers else 0
         total += 1 if "mutation" in tiers else 0
         total += 2 if "lint" in tiers else 0
         self.steps = Steps(total, LOGS)
@@ -90,6 +92,8 @@ class Run:
             self.steps.done += len(self.release_tiers)
             return
         for tier in self.release_tiers:
+            if tier == "jit":
+                self.python_packages()  # NVRTC; without it the tests that need it are skipped
             with self.timed(tier):
                 self.ctest(tier, ROOT / "build", tier)
 
@@ -120,12 +124,19 @@ class Run:
         command += [f"-artifact_prefix={ROOT / 'build-fuzz'}/", str(corpus)]
         return command + ([str(seeds)] if seeds.is_dir() else [])
 
+    def python_packages(self):
+        """Makes .venv, once; returns whether it is there."""
+        if self.packages_made is None:
+            command = [sys.executable, str(ROOT / "scripts" / "venv.py")]
+            code, output = self.steps.run("python packages", command, cwd=ROOT)
+            for line in output.splitlines():
+                if line.startswith("not installed:"):
+                    print(f"    {line}; the tests that need it are skipped")
+            self.packages_made = code == 0
+        return self.packages_made
+
     def python(self):
-        code, output = self.steps.run("python packages", [sys.executable, str(ROOT / "scripts" / "venv.py")], cwd=ROOT)
-        for line in output.splitlines():
-            if line.startswith("not installed:"):
-                print(f"    {line}; the tests that need it are skipped")
-        if code != 0:
+        if not self.python_packages():
             return self.fail("python", "no virtual environment")
         report = LOGS / "pytest.xml"
         report.unlink(missing_ok=True)

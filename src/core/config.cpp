@@ -3,7 +3,9 @@
 
 #include <charconv>
 #include <cstdlib>
+#include <initializer_list>
 #include <string_view>
+#include <utility>
 
 #include "core/text.h"
 
@@ -28,6 +30,49 @@ Check read_int(const char* name, int low, int high, std::string_view hint, int& 
   return {};
 }
 
+// The variable's value; empty when unset.
+std::string read_text(const char* name) {
+  const char* raw = std::getenv(name);
+  return raw == nullptr ? std::string() : std::string(raw);
+}
+
+std::vector<std::string> read_texts(std::initializer_list<const char*> names) {
+  std::vector<std::string> found;
+  for (const char* name : names) {
+    if (std::string text = read_text(name); !text.empty()) found.push_back(std::move(text));
+  }
+  return found;
+}
+
+// The XDG base directory specification wants an absolute path and ignores any other.
+std::string default_cache_dir() {
+  if (const std::string xdg = read_text("XDG_CACHE_HOME"); xdg.starts_with('/')) return xdg + "/fovea";
+  if (const std::string home = read_text("HOME"); home.starts_with('/')) return home + "/.cache/fovea";
+  return {};
+}
+
+Check read_log_level(bool& quiet) {
+  const std::string level = read_text("FOVEA_LOG");
+  if (level.empty() || level == "info" || level == "quiet") {
+    quiet = level == "quiet";
+    return {};
+  }
+  return Error{.status = FOVEA_CONFIG,
+               .asked = cat("environment variable FOVEA_LOG=", level),
+               .allowed = "info, quiet, or unset",
+               .why = "a setting that cannot be understood is never ignored",
+               .hint = "set FOVEA_LOG=quiet to silence progress lines, or unset it"};
+}
+
+void read_compilation(Config& config) {
+  config.cache_dir = read_text("FOVEA_CACHE_DIR");
+  if (config.cache_dir.empty()) config.cache_dir = default_cache_dir();
+  config.nvrtc = read_text("FOVEA_NVRTC");
+  config.python_prefixes = read_texts({"VIRTUAL_ENV", "CONDA_PREFIX"});
+  config.cuda_homes = read_texts({"CUDA_PATH", "CUDA_HOME"});
+  config.host_compiler = read_text("CXX");
+}
+
 }  // namespace
 
 Result<Config> read_config() {
@@ -42,6 +87,8 @@ Result<Config> read_config() {
     return *bad;
   }
   config.disable_amx = disable_amx == 1;
+  if (Check bad = read_log_level(config.quiet)) return *bad;
+  read_compilation(config);
   return config;
 }
 
