@@ -1,0 +1,124 @@
+// Fused sums: see fused_dot.h. Doubles hold every product and every aligned term exactly: terms are integers below 2^53
+// in units of the last kept bit.
+#include "model/runtime/fused_dot.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace fovea::model {
+
+namespace {
+// A binary format with `mantissa` fraction bits; `magnitude` has no sign.
+Operand decode(u32 magnitude, bool negative, u32 mantissa, i32 bias, bool special) {
+  const u32 field = magnitude >> mantissa;
+  const u32 fraction = magnitude & ((1U << mantissa) - 1U);
+  if (magnitude == 0) return {};
+  const i32 exponent = field == 0 ? 1 - bias : static_cast<i32>(field) - bias;
+  const u32 significand = field == 0 ? fraction : fraction | (1U << mantissa);
+  const double value = std::ldexp(static_cast<double>(significand), exponent - static_cast<i32>(mantissa));
+  return {negative ? -value : value, exponent, special};
+}
+
+Operand operand_f32(u32 bits) {
+  const u32 magnitude = bits & 0x7fffffffU;
+  Operand x = decode(magnitude, bits >> 31U != 0, 23, 127, magnitude >= 0x7f800000U);
+  if (x.special) x.value = f32_from_bits(bits);
+  return x;
+}
+
+// 2^n for exponents of normal doubles.
+double power_of_two(i32 n) { return __builtin_bit_cast(double, static_cast<u64>(n + 1023) << 52U); }
+
+struct FusedSum {
+  double value;  // in units of 2^(exponent - fraction_bits)
+  i32 exponent;
+};
+
+FusedSum fused_sum(const double* a, const i32* ea, const double* b, const i32* eb, u32 k, const Operand& c,
+                   i32 fraction_bits) {
+  i32 largest = c.exponent;
+  for (u32 i = 0; i < k; ++i) largest = std::max(largest, ea[i] + eb[i]);
+  const double scale = power_of_two(fraction_bits - largest);
+  // A product is below 4 * 2^largest, so a term fits 32 bits for at most 28 fraction bits.
+  double sum = static_cast<double>(static_cast<i32>(c.value * scale));
+  for (u32 i = 0; i < k; ++i) sum += static_cast<double>(static_cast<i32>(a[i] * b[i] * scale));
+  return {sum, largest};
+}
+
+// Truncates towards zero to `bits` fraction bits of an f32; subnormal results are kept, what exceeds the range is Inf.
+u32 round_f32(double x, i32 bits) {
+  if (x == 0.0) return 0;
+  const double magnitude = std::fabs(x);
+  if (magnitude >= 0x1p128) return f32_bits(x < 0 ? -INFINITY : INFINITY);
+  const i32 exponent = std::max(std::ilogb(magnitude), -126);
+  const double unit = std::ldexp(1.0, exponent - bits);
+  const double kept = std::trunc(magnitude / unit) * unit;
+  return f32_bits(static_cast<float>(x < 0 ? -kept : kept));
+}
+
+// Round to nearest even from an exact double, without passing through f32.
+u32 round_f16(double x) {
+  const double magnitude = std::fabs(x);
+  const u32 sign = x < 0 ? 0x8000U : 0U;
+  if (magnitude >= 65520.0) return sign | 0x7c00U;
+  const i32 exponent = magnitude == 0.0 ? -14 : std::max(std::ilogb(magnitude), -14);
+  const double unit = std::ldexp(1.0, exponent - 10);
+  const double kept = std::nearbyint(magnitude / unit) * unit;
+  return sign | f32_to_f16(static_cast<float>(kept));
+}
+
+// Sums with Inf or NaN among their terms: IEEE rules without the question of order.
+double special_sum(const OperandRow& a, const OperandRow& b, u32 k, const Operand& c) {
+  double sum = c.value;
+  for (u32 i = 0; i < k; ++i) sum += a.value[i] * b.value[i];
+  return sum;
+}
+}  // namespace
+
+Operand operand_bf16(u32 bits) { return operand_f32(bits << 16U); }
+Operand operand_tf32(u32 bits) { return operand_f32(bits & 0xffffe000U); }
+Operand operand_f16(u32 bits) {
+  const u32 magnitude = bits & 0x7fffU;
+  Operand x = decode(magnitude, (bits & 0x8000U) != 0, 10, 15, magnitude >= 0x7c00U);
+  if (x.special) x.value = f16_to_f32(static_cast<u16>(bits));
+  return x;
+}
+Operand operand_e4m3(u32 bits) {
+  const u32 magnitude = bits & 0x7fU;
+  Operand x = decode(magnitude, (bits & 0x80U) != 0, 3, 7, magnitude == 0x7fU);
+  if (x.special) x.value = NAN;
+  return x;
+}
+
+u32 fused_dot_f32(const OperandRow& a, const OperandRow& b, u32 k, u32 c_bits, const FusedRule& rule) {
+  const u32 step = k / rule.steps;
+  for (u32 begin = 0; begin < k; begin += step) {
+    const Operand c = operand_f32(c_bits);
+    if (a.special || b.special || c.special) {
+      const double sum = special_sum(a, b, k, c);
+      return std::isnan(sum) ? 0x7fffffffU : f32_bits(static_cast<float>(sum));
+    }
+    const FusedSum s = fused_sum(a.value + begin, a.exponent + begin, b.value + begin, b.exponent + begin, step, c,
+                                 rule.fraction_bits);
+    c_bits = round_f32(s.value * power_of_two(s.exponent - rule.fraction_bits), rule.result_bits);
+  }
+  return c_bits;
+}
+
+u32 fused_dot_f16(const OperandRow& a, const OperandRow& b, u32 k, u32 c_bits, const FusedRule& rule) {
+  const u32 step = k / rule.steps;
+  for (u32 begin = 0; begin < k; begin += step) {
+    const Operand c = operand_f16(c_bits);
+    if (a.special || b.special || c.special) {
+      const double sum = special_sum(a, b, k, c);
+      if (std::isnan(sum)) return 0x7fffU;
+      return std::isinf(sum) ? (sum < 0 ? 0xfc00U : 0x7c00U) : round_f16(sum);
+    }
+    const FusedSum s = fused_sum(a.value + begin, a.exponent + begin, b.value + begin, b.exponent + begin, step, c,
+                                 rule.fraction_bits);
+    c_bits = round_f16(s.value * power_of_two(s.exponent - rule.fraction_bits));
+  }
+  return c_bits;
+}
+
+}  // namespace fovea::model
