@@ -37,31 +37,54 @@ FOVEA_INLINE f32 general_score(f32 product, const FwdParams& p) {
   return p.softcap_log2 * isa::fma_rn(-2.0F, isa::rcp_approx_ftz(1.0F + e), 1.0F);
 }
 
-// One key block for one row (half 0 or 1 of a block): s becomes exp2(scale (s - max)). Returns the factor by which what
-// was accumulated before must shrink. A row that has seen no key keeps max = -inf and weights 0.
+// How far, in powers of two, a row's scores may exceed the maximum that its weights are taken against before everything
+// accumulated is rescaled. Weights stay below 2^8, far inside fp16 and fp32, and most blocks need no rescaling
+// (FlashAttention-4, conditional rescaling).
+inline constexpr f32 kRescaleSlack = 8.0F;
+
+// The maximum of one row (half 0 or 1 of a block) over what was seen before and this key block.
 template <i32 kKeyTiles>
-FOVEA_INLINE f32 softmax_row(Array<FragC, kKeyTiles>& s, i32 half, RowStats& stats, f32 scale_log2) {
-  f32 row_max = stats.max[half];
+FOVEA_INLINE f32 row_max(const Array<FragC, kKeyTiles>& s, i32 half, f32 before) {
+  f32 result = before;
   FOVEA_UNROLL
   for (i32 tile = 0; tile < kKeyTiles; ++tile) {
-    row_max = isa::max(row_max, isa::max(s[tile].reg[2 * half], s[tile].reg[2 * half + 1]));
+    result = isa::max(result, isa::max(s[tile].reg[2 * half], s[tile].reg[2 * half + 1]));
   }
-  row_max = quad_max(row_max);
-  const f32 shift = row_max == kMinusInfinity ? 0.0F : row_max * scale_log2;
-  const f32 correction = isa::ex2_approx_ftz(isa::fma_rn(stats.max[half], scale_log2, -shift));
-  f32 sum = 0.0F;
+  return quad_max(result);
+}
+
+// Whether a row's maximum has outgrown the one in use; true as well while there is none.
+FOVEA_INLINE bool outgrown(f32 seen, f32 in_use, f32 scale_log2) {
+  return !((seen - in_use) * scale_log2 <= kRescaleSlack);
+}
+
+// What weights are taken against. A row that has seen no key keeps max = -inf; its weights become exp2(-inf) = 0.
+FOVEA_INLINE f32 softmax_shift(f32 max, f32 scale_log2) { return max == kMinusInfinity ? 0.0F : max * scale_log2; }
+
+// Moves a row to a new maximum. Returns the factor by which its accumulators must shrink.
+FOVEA_INLINE f32 raise_max(RowStats& stats, i32 half, f32 max, f32 scale_log2) {
+  const f32 shift = softmax_shift(max, scale_log2);
+  const f32 factor = isa::ex2_approx_ftz(isa::fma_rn(stats.max[half], scale_log2, -shift));
+  stats.max[half] = max;
+  stats.sum[half] *= factor;
+  return factor;
+}
+
+// s becomes exp2(scale (s - max)) for one row, and its sum is added to the row's.
+template <i32 kKeyTiles>
+FOVEA_INLINE void weigh_row(Array<FragC, kKeyTiles>& s, i32 half, RowStats& stats, f32 scale_log2) {
+  const f32 shift = softmax_shift(stats.max[half], scale_log2);
+  f32 sum[2] = {stats.sum[half], 0.0F};  // two chains of additions: half the latency
   FOVEA_UNROLL
   for (i32 tile = 0; tile < kKeyTiles; ++tile) {
     FOVEA_UNROLL
     for (i32 e = 0; e < 2; ++e) {
       f32& x = s[tile].reg[2 * half + e];
       x = isa::ex2_approx_ftz(isa::fma_rn(x, scale_log2, -shift));
-      sum += x;
+      sum[e] += x;
     }
   }
-  stats.max[half] = row_max;
-  stats.sum[half] = isa::fma_rn(stats.sum[half], correction, sum);
-  return correction;
+  stats.sum[half] = sum[0] + sum[1];
 }
 
 }  // namespace fovea

@@ -8,28 +8,33 @@
 
 namespace fovea {
 
-// Key blocks [first, last) that some query of rows [row0, row0 + rows) sees.
+// Key blocks [first, last) that some query of a tile sees; every query sees all keys of blocks [clean_first,
+// clean_last), so that only the others need a look at single elements.
 struct KeyBlocks {
   i32 first, last;
+  i32 clean_first, clean_last;
 };
 
+// For the queries [row0, row0 + rows), rows >= 1.
 template <FwdSpec kSpec>
 FOVEA_INLINE KeyBlocks key_blocks(const FwdParams& p, i32 row0, i32 rows) {
-  i32 begin = 0;
-  i32 end = p.seqlen_kv;
-  if constexpr (kSpec.band != Band::none) end = min(end, row0 + rows - 1 + p.right + 1);
-  if constexpr (kSpec.band == Band::both) begin = max(begin, row0 + p.left);
-  if (begin >= end) return {0, 0};
-  return {begin / kSpec.tile_n, ceil_div(end, kSpec.tile_n)};
-}
-
-// True if every query of rows [row0, row0 + tile_m) sees all tile_n keys from key0 on.
-template <FwdSpec kSpec>
-FOVEA_INLINE bool all_visible(const FwdParams& p, i32 row0, i32 key0) {
-  bool visible = key0 + kSpec.tile_n <= p.seqlen_kv;
-  if constexpr (kSpec.band != Band::none) visible = visible && key0 + kSpec.tile_n - 1 <= row0 + p.right;
-  if constexpr (kSpec.band == Band::both) visible = visible && key0 >= row0 + kSpec.tile_m - 1 + p.left;
-  return visible;
+  i32 begin = 0, end = p.seqlen_kv;              // seen by some query
+  i32 clean_begin = 0, clean_end = p.seqlen_kv;  // seen by every query
+  if constexpr (kSpec.band != Band::none) {
+    end = min(end, row0 + rows + p.right);
+    clean_end = min(clean_end, row0 + 1 + p.right);
+  }
+  if constexpr (kSpec.band == Band::both) {
+    begin = max(begin, row0 + p.left);
+    clean_begin = max(clean_begin, row0 + rows - 1 + p.left);
+  }
+  if (begin >= end) return {0, 0, 0, 0};
+  KeyBlocks blocks{begin / kSpec.tile_n, ceil_div(end, kSpec.tile_n), 0, 0};
+  blocks.clean_last = max(clean_end, 0) / kSpec.tile_n;
+  blocks.clean_first = min(ceil_div(clean_begin, kSpec.tile_n), blocks.clean_last);
+  blocks.clean_last = max(blocks.clean_last, blocks.first);
+  blocks.clean_first = max(blocks.clean_first, blocks.first);
+  return blocks;
 }
 
 // Hides, by -inf, the elements of one row's scores that query `row` does not see. `pair` holds the lane's two columns

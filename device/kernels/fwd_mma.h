@@ -82,31 +82,49 @@ FOVEA_INLINE void value_product(FwdMmaWarp<kSpec>& warp, const FwdScores<kSpec>&
   }
 }
 
+// Whether a key block has elements that some query does not see.
+enum class Blocks : u8 { clean, ragged };
+
 // Scores -> weights, with what was accumulated so far rescaled. `row` is the query of half 0 of block 0.
-template <FwdSpec kSpec>
-FOVEA_INLINE void softmax_step(FwdMmaWarp<kSpec>& warp, FwdScores<kSpec>& s, const FwdParams& p, i32 row, i32 key0,
-                               bool hide) {
+template <FwdSpec kSpec, Blocks kBlocks>
+FOVEA_INLINE void softmax_step(FwdMmaWarp<kSpec>& warp, FwdScores<kSpec>& s, const FwdParams& p, i32 row, i32 key0) {
   using Warp = FwdMmaWarp<kSpec>;
   constexpr bool kGeneral = kSpec.score == ScoreForm::general;
+  const f32 scale_log2 = kGeneral ? 1.0F : p.scale_log2;
+  Array<Array<f32, 2>, Warp::kRowBlocks> seen;
+  bool rescale = false;
   FOVEA_UNROLL
   for (i32 block = 0; block < Warp::kRowBlocks; ++block) {
     if constexpr (kGeneral) {
       FOVEA_UNROLL
-      for (i32 i = 0; i < 4 * Warp::kKeyTiles; ++i) {
-        f32& x = s[block][i / 4].reg[i % 4];
-        x = general_score(x, p);
-      }
+      for (i32 i = 0; i < 4 * Warp::kKeyTiles; ++i)
+        s[block][i / 4].reg[i % 4] = general_score(s[block][i / 4].reg[i % 4], p);
     }
     FOVEA_UNROLL
     for (i32 half = 0; half < 2; ++half) {
-      if (hide) hide_row<kSpec>(s[block], half, p, row + 16 * block + 8 * half, key0);
-      const f32 correction = softmax_row(s[block], half, warp.stats[block], kGeneral ? 1.0F : p.scale_log2);
+      if constexpr (kBlocks == Blocks::ragged) hide_row<kSpec>(s[block], half, p, row + 16 * block + 8 * half, key0);
+      seen[block][half] = row_max(s[block], half, warp.stats[block].max[half]);
+      rescale = rescale || outgrown(seen[block][half], warp.stats[block].max[half], scale_log2);
+    }
+  }
+  if (isa::vote_any(rescale)) {
+    FOVEA_UNROLL
+    for (i32 block = 0; block < Warp::kRowBlocks; ++block) {
       FOVEA_UNROLL
-      for (i32 n = 0; n < Warp::kOutTiles; ++n) {
-        warp.o[block][n].reg[2 * half] *= correction;
-        warp.o[block][n].reg[2 * half + 1] *= correction;
+      for (i32 half = 0; half < 2; ++half) {
+        const f32 factor = raise_max(warp.stats[block], half, seen[block][half], scale_log2);
+        FOVEA_UNROLL
+        for (i32 n = 0; n < Warp::kOutTiles; ++n) {
+          warp.o[block][n].reg[2 * half] *= factor;
+          warp.o[block][n].reg[2 * half + 1] *= factor;
+        }
       }
     }
+  }
+  FOVEA_UNROLL
+  for (i32 block = 0; block < Warp::kRowBlocks; ++block) {
+    weigh_row(s[block], 0, warp.stats[block], scale_log2);
+    weigh_row(s[block], 1, warp.stats[block], scale_log2);
   }
 }
 
@@ -146,8 +164,9 @@ FOVEA_INLINE void finish_warp(const FwdMmaWarp<kSpec>& warp, const FwdParams& p,
   }
 }
 
-FOVEA_INLINE GmemRows<16> rows_of(const RowTensor& tensor, i32 batch, i32 head, i64 row) {
-  const i64 element = batch * tensor.stride_b + head * tensor.stride_h + row * tensor.stride_s;
+// Rows of one head of one batch entry, from its first row on.
+FOVEA_INLINE GmemRows<16> rows_of(const RowTensor& tensor, i32 batch, i32 head) {
+  const i64 element = batch * tensor.stride_b + head * tensor.stride_h;
   return {static_cast<const u8*>(tensor.data) + 2 * element, 2 * tensor.stride_s};
 }
 
@@ -156,29 +175,28 @@ FOVEA_INLINE void fwd_mma(const FwdParams& p) {
   static_assert(well_formed(kSpec));
   using Warp = FwdMmaWarp<kSpec>;
   constexpr SmemPlan kSmem = plan_smem(kSpec);
+  constexpr i32 kAhead = kSpec.stages - 1;  // stages that are loaded before they are needed
   const SmemPtr smem{isa::smem_base()};
   const FwdTile tile = fwd_tile<kSpec.tile_m>(p);
   const KeyBlocks blocks = key_blocks<kSpec>(p, tile.row0, min(kSpec.tile_m, p.seqlen_q - tile.row0));
+  const i32 steps = blocks.last - blocks.first;  // from the last block to the first
   const i32 warp_row = static_cast<i32>(isa::tid_x() / 32U) * kSpec.rows_per_warp;
-  const auto stage = [&](i32 step) {
-    return smem + kSmem.stage0 + static_cast<u32>(step % kSpec.stages) * kSmem.stage_bytes;
-  };
-  const auto load_block = [&](i32 step) {
-    const i32 block = blocks.last - 1 - step;
-    if (block >= blocks.first) {
-      const i32 key0 = block * kSpec.tile_n;
-      const i32 valid = p.seqlen_kv - key0;
-      copy_rows<kSpec.k_tile(), kSpec.head_dim_qk, kSpec.threads()>(
-          stage(step), rows_of(p.k, tile.batch, tile.head_kv, key0), valid);
-      copy_rows<kSpec.v_tile(), kSpec.head_dim_v, kSpec.threads()>(stage(step) + kSmem.v_in_stage,
-                                                                   rows_of(p.v, tile.batch, tile.head_kv, key0), valid);
+
+  const RowCopy<kSpec.k_tile(), kSpec.head_dim_qk, kSpec.threads(), 16> k_copy(rows_of(p.k, tile.batch, tile.head_kv));
+  const RowCopy<kSpec.v_tile(), kSpec.head_dim_v, kSpec.threads(), 16> v_copy(rows_of(p.v, tile.batch, tile.head_kv));
+  const auto stage_at = [&](i32 slot) { return smem + kSmem.stage0 + static_cast<u32>(slot) * kSmem.stage_bytes; };
+  const auto load_block = [&](i32 step, i32 slot) {
+    if (step < steps) {
+      const i32 key0 = (blocks.last - 1 - step) * kSpec.tile_n;
+      k_copy.copy(stage_at(slot), key0, p.seqlen_kv - key0);
+      v_copy.copy(stage_at(slot) + kSmem.v_in_stage, key0, p.seqlen_kv - key0);
     }
     isa::cp_async_commit_group();
   };
 
-  copy_rows<kSpec.q_tile(), kSpec.head_dim_qk, kSpec.threads()>(
-      smem + kSmem.q, rows_of(p.q, tile.batch, tile.head_q, tile.row0), p.seqlen_q - tile.row0);
-  for (i32 step = 0; step < kSpec.stages - 1; ++step) load_block(step);  // Q belongs to the first group
+  RowCopy<kSpec.q_tile(), kSpec.head_dim_qk, kSpec.threads(), 16>(rows_of(p.q, tile.batch, tile.head_q))
+      .copy(smem + kSmem.q, tile.row0, p.seqlen_q - tile.row0);
+  for (i32 step = 0; step < kAhead; ++step) load_block(step, step);  // Q belongs to the first group
 
   Warp warp;
   FOVEA_UNROLL
@@ -189,24 +207,34 @@ FOVEA_INLINE void fwd_mma(const FwdParams& p) {
   }
   const QView<kSpec> q_view(smem + kSmem.q + static_cast<u32>(warp_row) * SmemTile::kRowBytes);
   const i32 lane_row0 = tile.row0 + warp_row + static_cast<i32>(isa::laneid() >> 2U);
-  const i32 steps = blocks.last - blocks.first;
-  for (i32 step = 0; step < steps; ++step) {
-    isa::cp_async_wait_group<kSpec.stages - 2>();  // this step's tiles have landed for this thread,
-    isa::syncthreads();                            // for all; and all are done with the stage that is filled next
-    load_block(step + kSpec.stages - 1);
-    const i32 key0 = (blocks.last - 1 - step) * kSpec.tile_n;
-    FwdScores<kSpec> s;
-    score_product<kSpec>(s, q_view, KView<kSpec>(stage(step)));
-    softmax_step<kSpec>(warp, s, p, lane_row0, key0, !all_visible<kSpec>(p, tile.row0, key0));
-    value_product<kSpec>(warp, s, VView<kSpec>(stage(step) + kSmem.v_in_stage));
-  }
+  i32 slot = 0;            // of the step that is computed
+  i32 next_slot = kAhead;  // of the step that is loaded meanwhile
+  const auto run = [&]<Blocks kBlocks>(i32 first_step, i32 last_step) {
+    for (i32 step = first_step; step < last_step; ++step) {
+      isa::cp_async_wait_group<kAhead - 1>();  // this step's tiles have landed for this thread,
+      isa::syncthreads();                      // for all; and all are done with the stage that is filled next
+      load_block(step + kAhead, next_slot);
+      FwdScores<kSpec> s;
+      score_product<kSpec>(s, q_view, KView<kSpec>(stage_at(slot)));
+      softmax_step<kSpec, kBlocks>(warp, s, p, lane_row0, (blocks.last - 1 - step) * kSpec.tile_n);
+      value_product<kSpec>(warp, s, VView<kSpec>(stage_at(slot) + kSmem.v_in_stage));
+      next_slot = slot;
+      slot = slot == kSpec.stages - 1 ? 0 : slot + 1;
+    }
+  };
+  const i32 clean_begin = blocks.last - blocks.clean_last;
+  const i32 clean_end = blocks.last - blocks.clean_first;
+  run.template operator()<Blocks::ragged>(0, clean_begin);
+  run.template operator()<Blocks::clean>(clean_begin, clean_end);
+  if constexpr (kSpec.band == Band::both) run.template operator()<Blocks::ragged>(clean_end, steps);
+
   isa::cp_async_wait_group<0>();
   isa::syncthreads();  // nobody reads Q, K or V any more: their space takes the output
   finish_warp<kSpec>(warp, p, tile, smem, warp_row);
   if constexpr (kSpec.out != Element::fp32) {
     isa::syncthreads();
-    const GmemRows<16> out = rows_of(p.out, tile.batch, tile.head_q, tile.row0);
-    store_rows<kSpec>(smem, const_cast<u8*>(out.data), out.stride_bytes, p.seqlen_q - tile.row0);
+    i64 element = tile.batch * p.out.stride_b + tile.head_q * p.out.stride_h + tile.row0 * p.out.stride_s;
+    store_rows<kSpec>(smem, static_cast<u8*>(p.out.data) + 2 * element, 2 * p.out.stride_s, p.seqlen_q - tile.row0);
   }
 }
 

@@ -72,7 +72,7 @@ class MirrorTest(unittest.TestCase):
 
     def test_names(self):
         self.assertEqual({"f32", "bf16", "f16", "f64", "bool", "i32"}, set(abi.DTYPES))
-        self.assertEqual({"auto", "cpu", "cuda"}, set(abi.BACKENDS))
+        self.assertEqual({"auto", "cpu", "cuda", "model"}, set(abi.BACKENDS))
         self.assertIn("causal", abi.FLAGS)
 
     def test_operands_are_the_tensor_fields(self):

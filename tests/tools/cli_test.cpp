@@ -42,7 +42,7 @@ TEST(Check, RunsACaseLineAndPrintsItBack) {
 }
 
 TEST(Check, AFailureGivesCode1AndOneCommandThatRepeatsIt) {
-  // No build of this version has a cuda backend: the case cannot pass on it.
+  // A random case has features that no GPU kernel serves, and most machines have no GPU: it cannot pass.
   const Ran ran = fovea({"check", "--grid", "random", "--count", "1", "--backend", "cuda", "--format", "json"});
   ASSERT_EQ(ran.code, 1) << ran.out;
   const nlohmann::json json = nlohmann::json::parse(ran.out);

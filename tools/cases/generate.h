@@ -20,6 +20,9 @@ std::vector<Case> feature_cases();
 // A valid case drawn from everything that Case can say.
 Case random_case(std::uint64_t seed);
 
+// Small cases around the edges of GPU tiles; see kernel_cases.cpp.
+std::vector<Case> kernel_cases();
+
 // A subset for every build: each feature alone, some pairs, some random cases, the small grid points.
 std::vector<Case> quick();
 

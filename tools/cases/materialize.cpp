@@ -86,6 +86,12 @@ Instance::Storage Instance::allocate(fovea_dtype dtype, std::int64_t elements, b
   return {buffers_.back().data(), index};
 }
 
+std::vector<HostRange> Instance::ranges() {
+  std::vector<HostRange> all;
+  for (Buffer& buffer : buffers_) all.push_back({buffer.data(), buffer.size()});
+  return all;
+}
+
 void Instance::make_q() {
   const Case& c = case_;
   const bool varlen = c.q_layout == Layout::varlen;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "cases/case.h"
+#include "cases/device_call.h"
 #include "cases/geometry.h"
 #include "cases/placement.h"
 
@@ -48,6 +49,9 @@ class Instance {
   // Element (b, h, i, j) of the extents of the view.
   void set_mask(std::int64_t b, std::int64_t h, std::int64_t i, std::int64_t j, bool visible);
   void set_bias(std::int64_t b, std::int64_t h, std::int64_t i, std::int64_t j, double value);
+
+  // All memory of the case, margins and gaps included: what a copy on another device must hold.
+  std::vector<HostRange> ranges();
 
   // NaN of a pattern of its own into all storage of out and lse, margins included.
   void reset_outputs();

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cases/compare.h"
+#include "cases/device_call.h"
 #include "cases/materialize.h"
 #include "cases/random.h"
 #include "reference/numbers.h"
@@ -174,25 +175,56 @@ CaseResult judge(const Instance& instance, const RunOptions& options) {
   return result;
 }
 
+namespace {
+
+// Refusals that mean "no kernel of this backend serves it", as against a broken call or machine.
+bool not_served(fovea_status status) {
+  return status == FOVEA_UNSUPPORTED || status == FOVEA_DTYPE || status == FOVEA_HEAD_DIM || status == FOVEA_ALIGNMENT;
+}
+
+// The call itself, or the reason why it is skipped or was refused.
+void call(const fovea_forward_args& args, fovea_context* context, const RunOptions& options, CaseResult& result) {
+  fovea_error error{};
+  error.struct_size = sizeof(error);
+  if (options.skip_unsupported && not_served(fovea_supports(context, &args, &error))) {
+    result.skipped = true;
+    result.message = error_text(error);
+    return;
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  result.status = fovea_forward(context, &args, &error);
+  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  if (result.status != FOVEA_OK) result.message = "refused: " + error_text(error);
+}
+
+void run_on_device(Instance& instance, fovea_context* context, const RunOptions& options, CaseResult& result) {
+  result.message = no_device_reason();
+  if (!result.message.empty()) return;
+  DeviceCall device(instance.args(), instance.ranges());
+  if (device.error().empty()) call(device.args(), context, options, result);
+  if (!result.message.empty()) return;
+  device.download();
+  result.message = device.error();
+}
+
+}  // namespace
+
 CaseResult run_case(const Case& c, fovea_context* context, const RunOptions& options) {
   CaseResult result;
   result.message = validate(c);
   if (!result.message.empty()) return result;
   Instance instance(c);
   instance.args().backend = options.backend;
-  fovea_error error{};
-  error.struct_size = sizeof(error);
-  const auto begin = std::chrono::steady_clock::now();
-  result.status = fovea_forward(context, &instance.args(), &error);
-  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  if (result.status != FOVEA_OK) {
-    result.message = "refused: " + error_text(error);
-    return result;
+  if (options.backend == FOVEA_BACKEND_CUDA) {
+    run_on_device(instance, context, options, result);
+  } else {
+    call(instance.args(), context, options, result);
   }
-  const CaseResult call = result;
+  if (!result.message.empty()) return result;
+  const CaseResult run = result;
   result = judge(instance, options);
-  result.status = call.status;
-  result.seconds = call.seconds;
+  result.status = run.status;
+  result.seconds = run.seconds;
   return result;
 }
 

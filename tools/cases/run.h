@@ -13,12 +13,14 @@ class Instance;
 
 struct RunOptions {
   fovea_backend backend = FOVEA_BACKEND_AUTO;
+  bool skip_unsupported = false;       // a case that fovea_supports() refuses is skipped, not failed
   std::int64_t min_rows = 64;          // rows per (batch, head) that are judged, where there are that many
   std::int64_t all_rows_below = 1024;  // sequences shorter than this are judged in full
 };
 
 struct CaseResult {
   bool passed = false;
+  bool skipped = false;            // the backend does not serve the case; `message` says why
   fovea_status status = FOVEA_OK;  // of the call itself
   double worst_error = 0;          // largest |out - reference|
   double limit = 0;                // what it may be: 2 * worst plain error + floor

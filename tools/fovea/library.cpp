@@ -31,10 +31,11 @@ Outcome checked(const std::function<fovea_status(fovea_error*)>& call) {
   return to_failure(status, error);
 }
 
-Result<Context> make_context(std::int32_t num_threads) {
+Result<Context> make_context(std::int32_t num_threads, const ModelOptions& model) {
   fovea_context_args args{};
   args.struct_size = sizeof(args);
   args.num_threads = num_threads;
+  apply(model, args);
   fovea_context* context = nullptr;
   if (Outcome bad = checked([&](fovea_error* error) { return fovea_context_create(&args, &context, error); }))
     return *bad;

@@ -8,6 +8,7 @@
 
 #include "fovea/fovea.h"
 #include "tools/fovea/failure.h"
+#include "tools/fovea/model_options.h"
 
 namespace fovea::cli {
 
@@ -16,7 +17,8 @@ struct ContextDeleter {
 };
 using Context = std::unique_ptr<fovea_context, ContextDeleter>;
 
-Result<Context> make_context(std::int32_t num_threads);  // 0 = the library's default
+// 0 threads = the library's default.
+Result<Context> make_context(std::int32_t num_threads, const ModelOptions& model = {});
 
 // Calls `call` with a fovea_error to fill; a status other than FOVEA_OK becomes a Failure.
 Outcome checked(const std::function<fovea_status(fovea_error*)>& call);

@@ -8,6 +8,7 @@
 
 #include "tools/fovea/console.h"
 #include "tools/fovea/failure.h"
+#include "tools/fovea/model_options.h"
 
 namespace fovea::cli {
 
@@ -18,6 +19,8 @@ struct CheckOptions {
   std::vector<std::string> lines;  // --case; replaces the grid
   std::string filter;              // text that a case line must contain
   std::string backend = "auto";
+  ModelOptions model;
+  bool quick = false;  // small cases only, in every grid
   std::int32_t threads = 0;
 };
 

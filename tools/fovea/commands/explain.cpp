@@ -10,7 +10,7 @@ namespace fovea::cli {
 namespace {
 
 Result<ExitCode> explain_args(const ExplainOptions& options, const fovea_forward_args& args, const Console& console) {
-  const Result<Context> context = make_context(options.threads);
+  const Result<Context> context = make_context(options.threads, options.model);
   if (!context.ok()) return context.failure();
   return print_library_report(console, [&](fovea_format format, char* buffer, std::size_t* size, fovea_error* error) {
     return fovea_explain(context.value().get(), &args, format, buffer, size, error);
@@ -50,8 +50,9 @@ void add_explain(CLI::App& app, ExplainOptions& options) {
   add_input_options(app, options.inputs);
   add_layout_option(app, options.layout);
   add_feature_options(app, options.features);
-  app.add_option("--backend", options.features.backend, "auto (default), cpu, cuda")
-      ->check(CLI::IsMember({"auto", "cpu", "cuda"}))
+  add_model_options(app, options.model);
+  app.add_option("--backend", options.features.backend, "auto (default), cpu, cuda, model")
+      ->check(CLI::IsMember({"auto", "cpu", "cuda", "model"}))
       ->group("How it runs");
   app.add_option("--threads", options.threads, "CPU threads; 0 = all")
       ->check(CLI::Range(0, 1024))

@@ -7,6 +7,7 @@
 #include "tools/fovea/console.h"
 #include "tools/fovea/features.h"
 #include "tools/fovea/inputs.h"
+#include "tools/fovea/model_options.h"
 #include "tools/fovea/shapes.h"
 
 namespace fovea::cli {
@@ -16,6 +17,7 @@ struct ExplainOptions {
   Shapes shapes;
   FeatureOptions features;
   FileLayout layout = FileLayout::bshd;
+  ModelOptions model;
   std::int32_t threads = 0;
 };
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "reference/reference.h"
+#include "tools/cases/device_call.h"
 #include "tools/fovea/clock.h"
 #include "tools/fovea/judge.h"
 #include "tools/fovea/kernel_name.h"
@@ -56,6 +57,47 @@ Result<std::vector<double>> compute(const RunOptions& options, fovea_context* co
     if (n >= warm_ups) times.push_back(watch.seconds());
   }
   return times;
+}
+
+Failure device_failure(const std::string& reason) {
+  return {.exit = ExitCode::refused,
+          .code = "device",
+          .found = "--device cuda",
+          .allowed = "a machine with an NVIDIA GPU and its driver",
+          .why = reason,
+          .hint = "leave --device out, or use --backend model",
+          .file = {},
+          .offset = {}};
+}
+
+// The same on copies in device memory; times end when the device has finished. Outputs come back into the call.
+Result<std::vector<double>> compute_on_device(const RunOptions& options, fovea_context* context, const Call& call) {
+  if (const std::string reason = cases::no_device_reason(); !reason.empty()) return device_failure(reason);
+  fill_outputs_with_nan(call);
+  cases::DeviceCall device(call.args, cases::ranges_of(call.args));
+  std::vector<double> times;
+  const int warm_ups = options.repeat > 1 ? 1 : 0;
+  for (int n = 0; n < options.repeat + warm_ups && device.error().empty(); ++n) {
+    const Stopwatch watch;
+    if (Outcome bad = checked([&](fovea_error* error) { return fovea_forward(context, &device.args(), error); })) {
+      return *bad;
+    }
+    device.synchronize();
+    if (n >= warm_ups) times.push_back(watch.seconds());
+  }
+  device.download();
+  if (!device.error().empty()) return device_failure(device.error());
+  return times;
+}
+
+// What the choice depends on, without the memory: explain reads no tensor.
+fovea_forward_args placed_args(const RunOptions& options, const Call& call) {
+  fovea_forward_args args = call.args;
+  if (options.device != "cuda") return args;
+  for (fovea_tensor* t : {&args.q, &args.k, &args.v, &args.out, &args.lse, &args.mask, &args.bias, &args.sink}) {
+    if (t->rank != 0) t->device_type = FOVEA_DEVICE_CUDA;
+  }
+  return args;
 }
 
 void add_shapes(const Call& call, Report& report) {
@@ -136,13 +178,18 @@ void add_run(CLI::App& app, RunOptions& options) {
   add_layout_option(app, options.layout);
   add_feature_options(app, options.features);
   const std::string how = "How it runs";
-  app.add_option("--backend", options.features.backend, "auto, cpu, cuda, or reference (naive fp64)")
-      ->check(CLI::IsMember({"auto", "cpu", "cuda", "reference"}))
+  app.add_option("--backend", options.features.backend,
+                 "auto, cpu, cuda, model (GPU kernels on the functional model) or reference (naive fp64)")
+      ->check(CLI::IsMember({"auto", "cpu", "cuda", "model", "reference"}))
+      ->group(how);
+  app.add_option("--device", options.device, "where the tensors are: cpu (default), cuda (copied to device 0)")
+      ->check(CLI::IsMember({"cpu", "cuda"}))
       ->group(how);
   app.add_option("--threads", options.threads, "CPU threads; 0 = all")->check(CLI::Range(0, 1024))->group(how);
   app.add_option("--repeat", options.repeat, "timed calls, after one warm-up when more than 1")
       ->check(CLI::Range(1, 1000000))
       ->group(how);
+  add_model_options(app, options.model);
   const std::string results = "Results";
   app.add_option("--out", options.out, "write out here (.npy or .safetensors)")->group(results);
   app.add_option("--lse", options.lse, "write the log-sum-exp here (.npy or .safetensors)")->group(results);
@@ -159,15 +206,16 @@ Result<ExitCode> run(const RunOptions& options, const Console& console) {
   Result<Call> prepared = prepare(options);
   if (!prepared.ok()) return prepared.failure();
   const Call& call = prepared.value();
-  const Result<Context> context = make_context(options.threads);
+  const Result<Context> context = make_context(options.threads, options.model);
   if (!context.ok()) return context.failure();
   fovea_context* const raw = context.value().get();
-  const Result<std::vector<double>> times = compute(options, raw, call);
+  const Result<std::vector<double>> times =
+      options.device == "cuda" ? compute_on_device(options, raw, call) : compute(options, raw, call);
   if (!times.ok()) return times.failure();
 
   Report report;
   add_shapes(call, report);
-  const std::string kernel = uses_reference(options) ? "reference" : kernel_name(raw, call.args);
+  const std::string kernel = uses_reference(options) ? "reference" : kernel_name(raw, placed_args(options, call));
   report.fields.emplace_back("backend", kernel.substr(0, kernel.find('_')));
   report.fields.emplace_back("kernel", kernel);
   report.fields.emplace_back("threads", std::int64_t{fovea_context_num_threads(raw)});

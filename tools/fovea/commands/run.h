@@ -8,6 +8,7 @@
 #include "tools/fovea/console.h"
 #include "tools/fovea/features.h"
 #include "tools/fovea/inputs.h"
+#include "tools/fovea/model_options.h"
 
 namespace fovea::cli {
 
@@ -18,7 +19,9 @@ struct RunOptions {
   std::string out, lse;  // file names; empty = not written
   std::string expect;    // FILE[:NAME]
   std::optional<double> tolerance;
+  std::string device = "cpu";
   bool check = false;
+  ModelOptions model;
   std::int32_t threads = 0;
   int repeat = 1;
 };

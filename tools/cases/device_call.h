@@ -1,0 +1,53 @@
+// A forward call on a CUDA device, for tests and the command line: host memory is copied there, the call gets views of
+// the copies, and everything is copied back. libcuda is loaded when first asked for; nothing here is linked to CUDA.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "fovea/fovea.h"
+
+namespace fovea::cases {
+
+// Bytes of host memory that tensors of one call lie in.
+struct HostRange {
+  std::byte* data = nullptr;
+  std::size_t size = 0;
+};
+
+// The bytes that each present tensor of a call touches, from its lowest to its highest element.
+std::vector<HostRange> ranges_of(const fovea_forward_args& args);
+
+// Why no CUDA device can be used; empty when one can.
+std::string no_device_reason();
+
+class DeviceCall {
+ public:
+  // Copies `ranges` to device 0 and points every tensor of `args` into the copies. Needs a usable device; the first
+  // failure of the driver is kept in error().
+  DeviceCall(const fovea_forward_args& args, const std::vector<HostRange>& ranges);
+  ~DeviceCall();
+  DeviceCall(const DeviceCall&) = delete;
+  DeviceCall& operator=(const DeviceCall&) = delete;
+
+  const fovea_forward_args& args() const { return args_; }
+  void synchronize();
+  // Waits for the device and copies every range back to where it came from.
+  void download();
+  const std::string& error() const { return error_; }
+
+ private:
+  struct Copy {
+    HostRange host;
+    unsigned long long device = 0;
+  };
+  void check(int status, const char* what);
+
+  fovea_forward_args args_;
+  std::vector<Copy> copies_;
+  std::string error_;
+};
+
+}  // namespace fovea::cases
