@@ -21,7 +21,7 @@ FOVEA_INLINE u32 cluster_nctarank() { return model::this_thread().special(model:
 // Byte address of dynamic shared memory, 1024-aligned; the CTA's rank in its cluster stands in bits 24 and up.
 FOVEA_INLINE u32 smem_base() { return model::this_thread().special(model::Special::smem_base); }
 
-[[noreturn]] FOVEA_INLINE void trap() { model::this_thread().trap(); }
+FOVEA_INLINE void trap() { model::this_thread().trap(); }
 
 // A name for what this thread does ("producer"), for fault texts. `name` outlives the launch. No instruction.
 FOVEA_INLINE void set_role(const char* name) { model::this_thread().set_role(name); }
