@@ -16,7 +16,8 @@ if(CMAKE_SCRIPT_MODE_FILE)
     file(APPEND ${OUTPUT}.new "    {\"${path}\", R\"fovea_text(" "${text}" ")fovea_text\"},\n")
   endforeach()
   file(APPEND ${OUTPUT}.new
-       "};\n\n}  // namespace\n\nstd::span<const BundleFile> embedded_files() { return kFiles; }\n\n}  // namespace fovea\n")
+       "};\n\n}  // namespace\n\n"
+       "std::span<const BundleFile> embedded_files() { return kFiles; }\n\n}  // namespace fovea\n")
   file(RENAME ${OUTPUT}.new ${OUTPUT})
   return()
 endif()

@@ -28,6 +28,7 @@ needs_build() {
   need_command pkg-config pkg-config
   need_command python3 python3
   need_header hwy/highway.h libhwy-dev
+  need_header boost/context/fiber.hpp libboost-context-dev
   need_header CLI/CLI.hpp libcli11-dev
   need_header nlohmann/json.hpp nlohmann-json3-dev
   need_header gtest/gtest.h libgtest-dev

@@ -55,19 +55,41 @@ Result<fovea_context_args> checked_args(const fovea_context_args* args) {
 
 }  // namespace
 
-Result<const Plan*> PlanCache::find_or_make(const Problem& problem, const Caps& caps, fovea_backend backend) {
-  for (const Entry& entry : entries_) {
-    if (entry.filled && entry.backend == backend && entry.plan.problem == problem) return &entry.plan;
+PlannedCall* PlanCache::find(const ForwardCall& call) {
+  for (Entry& entry : entries_) {
+    if (entry.filled && entry.backend == call.backend && entry.device_id == call.device_id &&
+        entry.call.plan.problem == call.problem) {
+      return &entry.call;
+    }
   }
-  const Result<Choice> choice = choose(problem, caps, backend);
-  if (!choice.ok()) return choice.error();
+  return nullptr;
+}
+
+PlannedCall* PlanCache::make(const ForwardCall& call, const Choice& choice, const Caps& caps) {
   Entry& entry = entries_[next_];
   next_ = (next_ + 1) % entries_.size();
   entry.filled = false;
-  entry.plan = make_plan(problem, choice.value(), caps);
-  entry.backend = backend;
+  entry.call = {.plan = make_plan(call.problem, choice, caps), .kernel = nullptr};
+  entry.backend = call.backend;
+  entry.device_id = call.device_id;
   entry.filled = true;
-  return &entry.plan;
+  return &entry.call;
+}
+
+Result<PlannedCall*> ContextState::plan_for(const ForwardCall& call) {
+  if (PlannedCall* kept = plans.find(call)) return kept;
+  const Caps seen = caps_for(call);
+  const Result<Choice> choice = choose(call.problem, seen, call.backend);
+  if (!choice.ok()) return choice.error();
+  return plans.make(call, choice.value(), seen);
+}
+
+Caps ContextState::caps_for(const ForwardCall& call) const {
+  Caps result = caps;
+  if (call.problem.device == FOVEA_DEVICE_CUDA || call.backend == FOVEA_BACKEND_CUDA) {
+    result.gpu = gpu.caps(call.device_id);
+  }
+  return result;
 }
 
 Caps detect_caps(const Config& config, const fovea_context_args& args) {
@@ -80,7 +102,6 @@ Caps detect_caps(const Config& config, const fovea_context_args& args) {
   caps.num_threads = args.num_threads != 0     ? args.num_threads
                      : config.num_threads != 0 ? config.num_threads
                                                : caps.cpu.cores;
-  caps.gpu.reason = "the cuda backend is not connected yet";
   caps.model = architecture_caps(args.model_sm != 0 ? args.model_sm : 80);
   caps.model.model = true;
   return caps;

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <mutex>
 
+#include "api/gpu.h"
 #include "api/validate.h"
 #include "core/config.h"
 #include "core/threads.h"
@@ -16,16 +17,25 @@
 
 namespace fovea {
 
+// A plan, and the loaded kernel that it needs on a CUDA device once one was found.
+struct PlannedCall {
+  Plan plan;
+  const cuda::CudaKernel* kernel = nullptr;
+};
+
 // Recent plans, found by value, so that a repeated call neither chooses nor plans again.
 class PlanCache {
  public:
-  Result<const Plan*> find_or_make(const Problem& problem, const Caps& caps, fovea_backend backend);
+  // Null when there is none. `device_id` tells CUDA devices apart.
+  PlannedCall* find(const ForwardCall& call);
+  PlannedCall* make(const ForwardCall& call, const Choice& choice, const Caps& caps);
 
  private:
   struct Entry {
     bool filled = false;
     fovea_backend backend = FOVEA_BACKEND_AUTO;
-    Plan plan;
+    std::int32_t device_id = 0;
+    PlannedCall call;
   };
   std::array<Entry, 16> entries_;
   std::size_t next_ = 0;
@@ -33,11 +43,17 @@ class PlanCache {
 
 struct ContextState {
   ContextState(const Config& config_in, const Caps& caps_in, const fovea_context_args& args_in)
-      : config(config_in), caps(caps_in), args(args_in), pool(caps_in.num_threads) {}
+      : config(config_in), caps(caps_in), args(args_in), gpu(config_in), pool(caps_in.num_threads) {}
+
+  // The plan of a call: the one that is kept, or a new one.
+  Result<PlannedCall*> plan_for(const ForwardCall& call);
+  // Capabilities as a call on these tensors sees them: with its GPU, where it concerns one.
+  Caps caps_for(const ForwardCall& call) const;
 
   const Config config;
   const Caps caps;
   const fovea_context_args args;  // checked
+  mutable GpuState gpu;
   mutable std::mutex mutex;
   ThreadPool pool;
   Workspace workspace;

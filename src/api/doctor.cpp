@@ -9,14 +9,13 @@ namespace {
 
 std::string to_text(const ContextState& c, std::uint64_t workspace_bytes) {
   const CpuFeatures& cpu = c.caps.cpu;
+  const GpuCaps& gpu = c.gpu.caps(0);
   std::string out = cat("fovea     ", fovea_version(), "\n", "cpu       ", cpu.model, ", ", cpu.cores,
                         " cores of this process, l1d ", cpu.l1d_bytes, " bytes, l2 ", cpu.l2_bytes, " bytes\n");
   out += cat("simd      ", cpu.simd_target, " in use; supported here: ", cpu.simd_targets, "\n");
   out += cat("amx       ", cpu.amx_bf16 ? std::string("bf16 usable") : cat("not used: ", cpu.amx_reason), "\n");
   out += cat("threads   ", c.caps.num_threads, "\n", "workspace ", workspace_bytes, " bytes\n");
-  out += cat("cuda      ",
-             c.caps.gpu.present ? cat(c.caps.gpu.name, ", sm_", c.caps.gpu.sm) : cat("not used: ", c.caps.gpu.reason),
-             "\n");
+  out += cat("cuda      ", gpu.present ? cat(gpu.name, ", sm_", gpu.sm) : cat("not used: ", gpu.reason), "\n");
   out += cat("calls     ", c.forward_calls.load(), " forward, ", c.merge_calls.load(), " merge\n");
   for (const KernelInfo& kernel : kernels()) out += cat("kernel    ", kernel.name, ": ", kernel.summary, "\n");
   return out;
@@ -36,6 +35,7 @@ void write_cpu(JsonWriter& json, const CpuFeatures& cpu) {
 }
 
 std::string to_json(const ContextState& c, std::uint64_t workspace_bytes) {
+  const GpuCaps& gpu = c.gpu.caps(0);
   JsonWriter json;
   json.begin_object();
   json.member("version", fovea_version());
@@ -43,8 +43,8 @@ std::string to_json(const ContextState& c, std::uint64_t workspace_bytes) {
   json.member("num_threads", c.caps.num_threads);
   json.member("workspace_bytes", workspace_bytes);
   json.begin_object("cuda");
-  json.member("usable", c.caps.gpu.present);
-  json.member("reason", c.caps.gpu.reason);
+  json.member("usable", gpu.present);
+  json.member("reason", gpu.reason);
   json.end_object();
   json.begin_object("calls");
   json.member("forward", c.forward_calls.load());

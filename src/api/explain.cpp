@@ -125,7 +125,7 @@ extern "C" fovea_status fovea_explain(fovea_context* context, const fovea_forwar
     if (Check bad = check_text_request(format, size)) return bad;
     const Result<ForwardCall> call = validate_forward(args);
     if (!call.ok()) return call.error();
-    const Explanation explanation = explain(call.value(), context->caps);
+    const Explanation explanation = explain(call.value(), context->caps_for(call.value()));
     return write_text(format == FOVEA_JSON ? to_json(explanation) : to_text(explanation), buffer, size);
   });
 }

@@ -8,7 +8,7 @@ extern "C" fovea_status fovea_supports(fovea_context* context, const fovea_forwa
     if (context == nullptr) return null_pointer("context");
     const Result<ForwardCall> call = validate_forward(args);
     if (!call.ok()) return call.error();
-    const Result<Choice> choice = choose(call.value().problem, context->caps, call.value().backend);
+    const Result<Choice> choice = choose(call.value().problem, context->caps_for(call.value()), call.value().backend);
     if (!choice.ok()) return choice.error();
     return {};
   });

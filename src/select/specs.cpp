@@ -1,0 +1,26 @@
+// fwd_mma is the only GPU kernel so far, so every list is its list.
+#include "select/specs.h"
+
+#include "select/fwd_mma.h"
+
+namespace fovea {
+
+KernelSource kernel_source(const FwdSpec& spec) {
+  return {.header = "kernels/fwd_mma.h",
+          .spec_expr = to_cpp(spec),
+          .spec_type = "fovea::FwdSpec",
+          .params_type = "fovea::FwdParams",
+          .kernel = "fwd_mma",
+          .digest = digest(spec),
+          .smem_bytes = static_cast<int>(plan_smem(spec).bytes),
+          .threads = spec.threads(),
+          .min_ctas = spec.min_ctas};
+}
+
+std::vector<KernelSource> standard_specs(int sm) {
+  std::vector<KernelSource> sources;
+  for (const FwdSpec& spec : standard_fwd_mma_specs(sm)) sources.push_back(kernel_source(spec));
+  return sources;
+}
+
+}  // namespace fovea
