@@ -1,0 +1,18 @@
+// The conformance kernels as entries of the model, by name.
+#pragma once
+
+#include <string_view>
+
+namespace fovea::conformance {
+
+// What a launch passes to every thread.
+struct KernelArguments {
+  const unsigned* in;
+  unsigned* out;
+};
+
+// Null when there is no such kernel.
+using ModelEntry = void (*)(const void* arguments);
+ModelEntry model_entry(std::string_view kernel);
+
+}  // namespace fovea::conformance
