@@ -10,6 +10,7 @@ namespace fovea::model {
 // Every fibre's stack is one aligned block of this size; its first word points to the thread.
 inline constexpr u64 kStackBytes = 128 * 1024;
 inline constexpr u32 kUndefinedBits = 0x7fa0deadU;  // a register that nobody wrote
+inline constexpr u32 kInFlightBits = 0x7fa1deadU;   // an accumulator of a wgmma that has not been waited for
 
 enum class Special : u32 {
   tid_x,

@@ -1,5 +1,6 @@
 // Building the CTAs of a cluster, and what is known about the cluster as a whole: names of clock components, proxy
 // fences, and who waits for what when nobody can go on.
+#include <algorithm>
 #include <map>
 
 #include "model/runtime/machine.h"
@@ -61,6 +62,8 @@ void Machine::make_cta(Cluster& cluster, u32 rank, u32 index, u32 slot) {
     cta->warps[i].cta = cta.get();
     cta->warps[i].index = i;
     cta->warps[i].lanes = &cta->threads[i * 32];
+    const u32 most = std::min(65536 / config.threads, 255U) / 8 * 8;
+    cta->warps[i].registers = config.registers_per_thread != 0 ? config.registers_per_thread : most;
   }
   cluster.ctas.push_back(std::move(cta));
 }
@@ -124,6 +127,8 @@ std::string reason(const Thread& thread) {
       return "barrier.cluster.wait";
     case Waiting::registers:
       return "setmaxnreg.inc, for registers of its CTA";
+    case Waiting::products:
+      return format("wgmma.wait_group: another warp of the warpgroup has not committed group %u", thread.wait_detail);
     case Waiting::nothing:
       return "nothing";
     case Waiting::exited:

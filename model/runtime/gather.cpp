@@ -3,6 +3,7 @@
 #include "model/runtime/collective.h"
 #include "model/runtime/join.h"
 #include "model/runtime/text.h"
+#include "model/runtime/warpgroup.h"
 
 namespace fovea::model {
 
@@ -55,11 +56,21 @@ void Thread::finish() {
     const bool needed = (w.arrived >> i & 1U) != 0 || (w.partial[i] & bit) != 0;
     if (needed) never_meets(*this, "exit", i);
   }
+  for (const BulkStore& store : bulk_stores) {
+    if (store.group > clock.bulk_waited) {
+      fail(Code::exit_with_pending,
+           "exit while a bulk store may still read shared memory: cp.async.bulk.wait_group.read "
+           "comes first");
+    }
+  }
   w.exited |= bit;
   waiting = Waiting::exited;
   ++cta().exited;
   machine->thread_exited();
-  if (w.exited == ~0U) cta().banks[w.index].flush(machine->counters);
+  if (w.exited != ~0U) return;
+  cta().banks[w.index].flush(machine->counters);
+  cluster().try_complete_barrier();
+  cta().warpgroups[w.index / 4]->check_exit(*this);
 }
 
 // PTX ISA, "bar.warp.sync": waits for the lanes of the mask and orders memory among them.

@@ -34,6 +34,8 @@ struct Cta {
   std::vector<std::unique_ptr<MbarrierObject>> mbarriers;
   std::vector<std::shared_ptr<WarpgroupState>> warpgroups;
   u32 spare_registers = 0;  // given back by setmaxnreg.dec
+  std::vector<Warp*> register_waiting;
+  void grant_registers();
 };
 
 // CTAs that share distributed shared memory, and the clock components of their threads and agents:
@@ -43,12 +45,12 @@ struct Cluster final : ProxyFences {
   std::vector<std::unique_ptr<Cta>> ctas;
   std::unique_ptr<ClockPool> clocks;
   u32 threads = 0, next_agent = 0;
-  u32 barrier_arrived = 0;
   u32 barrier_phase = 0;
   std::vector<Epoch> barrier_clock;
-  std::vector<Thread*> barrier_waiting;
+  std::vector<Warp*> barrier_waiting;
   ClockBase* barrier_complete = nullptr;
 
+  void try_complete_barrier();
   Thread& thread(u32 index) const;
   u32 new_agent(Thread& self);
   bool fenced(u32 component, Epoch epoch, const OwnClock& reader) const override;

@@ -26,9 +26,15 @@ void Thread::need_sm(int sm, const char* instruction) const {
 }
 
 void Thread::need_defined(u32 value, const char* instruction, const char* operand) const {
-  constexpr u32 kQuieted = kUndefinedBits | 0x00400000U;  // what arithmetic on it leaves
-  if (value != kUndefinedBits && value != kQuieted) return;
-  fail(Code::uninitialised_register, format("%s reads operand %s, which nobody wrote", instruction, operand));
+  constexpr u32 kQuiet = 0x00400000U;  // what arithmetic on such a NaN sets
+  const u32 signalling = value & ~kQuiet;
+  if (signalling == kUndefinedBits) {
+    fail(Code::uninitialised_register, format("%s reads operand %s, which nobody wrote", instruction, operand));
+  }
+  if (signalling == kInFlightBits) {
+    fail(Code::accumulator_in_flight,
+         format("%s reads operand %s, an accumulator of a wgmma that has not been waited for", instruction, operand));
+  }
 }
 
 namespace {

@@ -2,6 +2,7 @@
 // every instruction; each family's semantics stand in its own file of this directory.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -32,6 +33,13 @@ struct PendingCopy {
   Epoch stage;
 };
 
+// A bulk store between issue and wait_group. `take` reads its source, if that has not happened.
+struct BulkStore {
+  u32 group;
+  u32 operation;  // the machine's, 0 when it has landed
+  std::function<void()> take;
+};
+
 // What a warp-wide instruction is; lanes of one execution agree in both.
 enum class Collective : u8 {
   none,
@@ -54,7 +62,7 @@ enum class Collective : u8 {
 };
 const char* to_string(Collective op);
 
-enum class Waiting : u8 { nothing, collective, barrier, mbarrier, cluster, registers, exited };
+enum class Waiting : u8 { nothing, collective, barrier, mbarrier, cluster, registers, products, exited };
 
 struct Thread final : ThreadPort {
   Machine* machine = nullptr;
@@ -75,9 +83,9 @@ struct Thread final : ThreadPort {
   Epoch copy_stage = 1;            // of the next copy
   std::vector<Epoch> copy_groups;  // last stage of each committed group
 
-  std::vector<u32> bulk_open;  // async operations of the group not yet committed
-  u32 bulk_group = 1;          // number of that group
-  u32 smem_accesses = 0;       // since the last warp-wide instruction
+  std::vector<BulkStore> bulk_stores;  // not yet known to be written
+  u32 bulk_group = 1;                  // number of the group not yet committed
+  u32 smem_accesses = 0;               // since the last warp-wide instruction
 
   Cta& cta() const;
   Cluster& cluster() const;
@@ -168,6 +176,9 @@ struct Warp {
   void* operands[32] = {};
   u32 partial[32] = {};  // mask of the bar.warp.sync that a lane waits at, when it is not the full one
   u32 partial_lanes = 0;
+
+  u32 cluster_arrivals = 0, cluster_waits = 0;
+  u32 registers = 0, wanted_registers = 0;  // setmaxnreg
 };
 
 struct NamedBarrier {
