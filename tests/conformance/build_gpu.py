@@ -2,7 +2,8 @@
 """Builds conformance_gpu: cubins by NVRTC, linked into one program that needs nothing but a CUDA driver.
 
 build_gpu.py FOLDER [--arch sm_90a]. Run FOLDER/conformance_gpu OUTPUT_FOLDER on a machine with that GPU; copy its
-golden.bin to tests/conformance/golden/<gpu>.bin. wide.bin is for study and is not committed.
+golden.bin to tests/conformance/golden/<gpu>.bin. wide.bin is for study and is not committed; FOLDER/subnormal_rules
+reads it.
 """
 
 import argparse
@@ -16,7 +17,7 @@ sys.path.insert(0, str(ROOT / "tests" / "isa"))
 
 import nvrtc  # noqa: E402
 
-SOURCES = ("conformance_gpu.cpp", "inputs.cpp", "vectors.cpp", "cuda_driver.cpp")
+COMMON = ("inputs.cpp", "vectors.cpp")
 
 
 def main():
@@ -38,10 +39,14 @@ def main():
         + array("fovea_sweep_cubin", cubin(compiler, sweeps, arguments.arch, headers)),
         encoding="utf-8",
     )
-    program = arguments.folder / "conformance_gpu"
+    link(arguments.folder / "subnormal_rules", ["subnormal_rules.cpp", *COMMON])
+    link(arguments.folder / "conformance_gpu", ["conformance_gpu.cpp", "cuda_driver.cpp", *COMMON], [embedded])
+
+
+def link(program, sources, others=()):
     command = ["g++", "-std=c++20", "-O2", f"-I{ROOT / 'device'}", f"-I{ROOT / 'tests'}"]
-    command += [str(HERE / source) for source in SOURCES] + [str(embedded), "-o", str(program)]
-    command += ["-static-libstdc++", "-static-libgcc", "-ldl"]
+    command += [str(HERE / source) for source in sources] + [str(other) for other in others]
+    command += ["-o", str(program), "-static-libstdc++", "-static-libgcc", "-ldl"]
     subprocess.run(command, check=True)
     print(program)
 

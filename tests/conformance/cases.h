@@ -68,7 +68,7 @@ inline constexpr Case kCases[] = {
     {"tiny_k16_bf16", "mma_k16_bf16", 32, 1, 0, 10 * 32, 128, 400, Input::tiny_bf16, Compare::exact, Tier::wide},
     {"tiny_k8_bf16", "mma_k8_bf16", 32, 1, 0, 7 * 32, 128, 200, Input::tiny_bf16, Compare::exact, Tier::wide},
     {"tiny_k16_f16", "mma_k16_f16", 32, 1, 0, 10 * 32, 128, 100, Input::tiny_f16, Compare::exact, Tier::wide},
-    {"tiny_golden", "mma_k16_bf16", 32, 1, 0, 10 * 32, 128, 12, Input::tiny_bf16},
+    {"tiny_golden", "mma_k16_bf16", 32, 1, 0, 10 * 32, 128, 20, Input::tiny_bf16},
     {"load_store", "load_store", 32, 1, 1024, 8 * 32, 24 * 32, 2, Input::bits},
     {"atomics", "atomics", 128, 1, 0, 4 * 128, 8 + 128 * 8, 2, Input::f32},
     {"barriers", "barriers", 128, 1, 512, 128, 5 * 128, 2, Input::bits},

@@ -8,7 +8,6 @@ namespace fovea::conformance {
 namespace {
 
 constexpr u32 kClasses = 6;
-constexpr u32 kTinyClasses = 8;
 
 struct Random {
   u64 state;
@@ -89,7 +88,13 @@ u32 moderate_value(Random& random, u32 group, Operand operand) {
   }
 }
 
-// Products around 2^-150 .. 2^-120, with and without an accumulator; alone and in company.
+// Near 2^-60 and its neighbours in bf16: products of two such cancel down to the subnormal range.
+u32 near_tiny(Random& random) {
+  constexpr u32 kNear[] = {0x21800000U, 0xa1800000U, 0x21810000U, 0xa1810000U, 0xa17f0000U, 0x21000000U, 0U};
+  return kNear[random.word() % std::size(kNear)];
+}
+
+// Products around 2^-150 .. 2^-120, with and without an accumulator; alone, in company and cancelling.
 u32 tiny_value(Random& random, u32 group, Operand operand) {
   if (operand == Operand::c) {
     switch (group) {

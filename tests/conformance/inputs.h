@@ -8,6 +8,9 @@
 
 namespace fovea::conformance {
 
+// CTA i of a tiny case belongs to class i modulo this.
+inline constexpr u32 kTinyClasses = 10;
+
 // The words of CTAs 0 .. ctas - 1; those of fewer CTAs are a prefix.
 std::vector<u32> make_inputs(const Case& test, u32 ctas);
 
