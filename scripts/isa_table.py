@@ -165,11 +165,11 @@ def render(ptx):
     lines = [
         "# Instructions",
         "",
-        "Written by `scripts/isa_table.py` from `device/isa_ptx/isa`. Every function of the contract is declared alike in",
-        "`device/isa_ptx/isa` (PTX, for NVRTC) and `model/isa` (executed on the host); the script's `--check` compares",
-        "the two. `tests/isa` compiles every function for every target from its minimum architecture on, and sees it",
-        "refused below. `sm_90a` functions exist on that target only, `sm_90a+` ones on every target from there on",
-        "whose name ends in `a`. `$0`, `$1` stand for template parameters.",
+        "Written by `scripts/isa_table.py` from `device/isa_ptx/isa`. Every function of the contract is declared alike",
+        "in `device/isa_ptx/isa` (PTX, for NVRTC) and `model/isa` (executed on the host): `isa_table.py --check` looks.",
+        "`tests/isa` compiles every function for every target from its minimum architecture on, and sees it refused",
+        "below. `sm_90a` functions exist on that target only, `sm_90a+` ones on every target from there on whose name",
+        "ends in `a`. `$0`, `$1` stand for template parameters.",
     ]
     for family in dict.fromkeys(f.family for f in ptx):
         lines += ["", f"## {family}", "", "| function | PTX | from | section |", "|---|---|---|---|"]

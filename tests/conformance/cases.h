@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "base/types.h"
+#include "conformance/maps.h"
 
 namespace fovea::conformance {
 
@@ -40,6 +41,7 @@ struct Case {
   Input input;
   Compare compare = Compare::exact;
   Tier tier = Tier::golden;
+  bool tensor_maps = false;  // the kernel takes the maps of maps.h
 };
 
 inline constexpr u32 kWideFactor = 8;
@@ -48,7 +50,7 @@ inline constexpr u32 kWgmmaExtra = 2048 + 1024;  // words of A, and of registers
 inline constexpr Case kCases[] = {
     {"arithmetic", "arithmetic", 128, 1, 0, 3 * 128, 7 * 128, 6, Input::f32},
     {"approximate", "approximate", 128, 1, 0, 128, 5 * 128, 4, Input::f32, Compare::ulp_f32},
-    {"convert", "convert", 128, 1, 0, 3 * 128, 10 * 128, 5, Input::f32},
+    {"convert", "convert", 128, 1, 0, 3 * 128, 10 * 128, 4, Input::f32},
     {"integer", "integer", 128, 1, 0, 3 * 128, 6 * 128, 2, Input::bits},
     {"pair_bf16", "pair_bf16", 128, 1, 0, 3 * 128, 2 * 128, 4, Input::bf16x2},
     {"pair_f16", "pair_f16", 128, 1, 0, 3 * 128, 2 * 128, 4, Input::f16x2},
@@ -77,6 +79,9 @@ inline constexpr Case kCases[] = {
     {"copies_mbarrier", "copies_mbarrier", 32, 1, 128 + 1024, 8 * 32, 8 * 32, 1, Input::bits},
     {"bulk", "bulk", 32, 1, 128 + 1024, 256, 256, 4, Input::f32},
     {"cluster_pair", "cluster_pair", 32, 2, 1024, 64, 7 * 32, 2, Input::bits},
+    {"tma", "tma", 32, 1, kTmaSlots * 1024 + 64, 4096, kTmaOutWords, 1, Input::f32, Compare::exact, Tier::golden, true},
+    {"tma_multicast", "tma_multicast", 32, 2, 3 * 1024 + 64, 4096, 3 * 256, 2, Input::f32, Compare::exact, Tier::golden,
+     true},
     {"reallocation", "reallocation", 256, 1, 0, 256, 256, 1, Input::bits},
     {"wgmma_bf16_n64", "wgmma_bf16_n64", 128, 1, 8192 + 8192, kWgmmaExtra + 2048, 512, 4, Input::mma_bf16},
     {"wgmma_bf16_n128_trans_b", "wgmma_bf16_n128_trans_b", 128, 1, 8192 + 8192, kWgmmaExtra + 2048, 512, 4,

@@ -15,6 +15,21 @@ extern "C" const unsigned char fovea_sweep_cubin[];
 namespace fovea::conformance {
 namespace {
 
+std::uint64_t upload_maps(Gpu& gpu, const Case& test, u32 ctas, std::uint64_t in, std::uint64_t out) {
+  std::vector<TensorMap> maps;
+  for (u32 cta = 0; cta < ctas; ++cta) {
+    for (const MapSpec& spec : kMaps) {
+      const std::uint64_t words = std::uint64_t{cta} * (spec.on_output ? test.out_words : test.in_words);
+      // A case without stores has no room for those maps: they lie over its input and are not used.
+      const bool room = !spec.on_output || test.out_words == kTmaOutWords;
+      maps.push_back(gpu.encode(spec, room ? (spec.on_output ? out : in) + 4 * (words + spec.word_offset) : in));
+    }
+  }
+  const std::uint64_t address = gpu.allocate(maps.size() * sizeof(TensorMap));
+  gpu.upload(address, maps.data(), maps.size() * sizeof(TensorMap));
+  return address;
+}
+
 Record record(const Case& test, u32 ctas) {
   const std::vector<u32> in = make_inputs(test, ctas);
   Record result{std::string(test.name), ctas, digest(in), std::vector<u32>(std::size_t{ctas} * test.out_words)};
@@ -22,7 +37,9 @@ Record record(const Case& test, u32 ctas) {
   const std::uint64_t gpu_in = gpu.allocate(in.size() * 4 + 4);
   const std::uint64_t gpu_out = gpu.allocate(result.out.size() * 4);
   gpu.upload(gpu_in, in.data(), in.size() * 4);
-  gpu.run(std::string(test.kernel), {ctas, test.threads, test.cluster, test.smem_bytes}, {gpu_in, gpu_out});
+  std::vector<std::uint64_t> arguments = {gpu_in, gpu_out};
+  if (test.tensor_maps) arguments.push_back(upload_maps(gpu, test, ctas, gpu_in, gpu_out));
+  gpu.run(std::string(test.kernel), {ctas, test.threads, test.cluster, test.smem_bytes}, arguments);
   gpu.download(result.out.data(), gpu_out, result.out.size() * 4);
   return result;
 }

@@ -2,6 +2,7 @@
 // word. FOVEA_CONFORMANCE_VECTORS names another file (wide.bin) to replay instead.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <map>
 #include <sstream>
@@ -11,6 +12,7 @@
 #include "conformance/model_kernels.h"
 #include "conformance/vectors.h"
 #include "model/launch.h"
+#include "model/tensor_map.h"
 
 namespace fovea::conformance {
 namespace {
@@ -42,6 +44,28 @@ std::vector<Line> aligned_copy(const std::vector<u32>& words) {
   return lines;
 }
 
+// As upload_maps of the GPU runner.
+std::vector<TensorMap> model_maps(const Case& test, u32 ctas, const u32* in, u32* out) {
+  std::vector<TensorMap> maps;
+  for (u32 cta = 0; test.tensor_maps && cta < ctas; ++cta) {
+    for (const MapSpec& spec : kMaps) {
+      const std::size_t words = std::size_t{cta} * (spec.on_output ? test.out_words : test.in_words);
+      const bool room = !spec.on_output || test.out_words == kTmaOutWords;
+      model::TiledMap map;
+      map.type = spec.bf16 ? model::MapType::bf16 : model::MapType::f32;
+      map.rank = spec.rank;
+      map.base = room ? (spec.on_output ? out : in) + words + spec.word_offset : in;
+      std::copy_n(spec.dim, 5, map.dim);
+      std::copy_n(spec.stride, 4, map.stride);
+      std::copy_n(spec.box, 5, map.box);
+      map.swizzle = static_cast<model::MapSwizzle>(spec.swizzle);
+      maps.emplace_back();
+      EXPECT_EQ(model::encode_tiled(&maps.back(), map), "");
+    }
+  }
+  return maps;
+}
+
 struct ModelRun {
   std::vector<u32> out;
   std::string fault;
@@ -50,7 +74,8 @@ struct ModelRun {
 ModelRun run_on_model(const Case& test, const std::vector<u32>& in, u32 ctas, model::AsyncLanding landing) {
   const std::vector<Line> input = aligned_copy(in);
   std::vector<Line> output = aligned_copy(std::vector<u32>(std::size_t{ctas} * test.out_words));
-  const KernelArguments arguments{input.data()->words, output.data()->words};
+  const std::vector<TensorMap> maps = model_maps(test, ctas, input.data()->words, output.data()->words);
+  const KernelArguments arguments{input.data()->words, output.data()->words, maps.data()};
   const model::Region memory[] = {{input.data(), input.size() * sizeof(Line), false, "in"},
                                   {output.data(), output.size() * sizeof(Line), true, "out"}};
   model::LaunchConfig config;

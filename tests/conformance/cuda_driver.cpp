@@ -83,6 +83,16 @@ void Gpu::download(void* target, std::uint64_t source, std::size_t bytes) {
   driver().call("cuMemcpyDtoH_v2", target, source, bytes);
 }
 
+TensorMap Gpu::encode(const MapSpec& spec, std::uint64_t base) const {
+  constexpr int kFloat32 = 7;
+  constexpr int kBfloat16 = 9;
+  constexpr u32 kSteps[5] = {1, 1, 1, 1, 1};
+  TensorMap map{};
+  driver().call("cuTensorMapEncodeTiled", &map, spec.bf16 ? kBfloat16 : kFloat32, spec.rank, base, &spec.dim[0],
+                &spec.stride[0], &spec.box[0], &kSteps[0], 0, static_cast<int>(spec.swizzle), 0, 0);
+  return map;
+}
+
 void Gpu::run(const std::string& kernel, const LaunchShape& shape, std::vector<std::uint64_t> arguments) {
   void* function = nullptr;
   driver().call("cuModuleGetFunction", &function, module_, kernel.c_str());

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/types.h"
+#include "conformance/maps.h"
 
 namespace fovea::conformance {
 
@@ -27,6 +28,8 @@ class Gpu {
   std::uint64_t allocate(std::size_t bytes);  // zeroed; freed with the context
   void upload(std::uint64_t target, const void* source, std::size_t bytes);
   void download(void* target, std::uint64_t source, std::size_t bytes);
+  // The map of a tensor of this context's memory at `base`.
+  TensorMap encode(const MapSpec& spec, std::uint64_t base) const;
   // Launches and waits.
   void run(const std::string& kernel, const LaunchShape& shape, std::vector<std::uint64_t> arguments);
 

@@ -9,5 +9,6 @@
 #include "kernels_matrix.h"
 #include "kernels_memory.h"
 #include "kernels_sync.h"
+#include "kernels_tma.h"
 #include "kernels_warp.h"
 #include "kernels_wgmma.h"

@@ -9,7 +9,11 @@ namespace {
 template <auto kKernel>
 void entry(const void* arguments) {
   const auto& a = *static_cast<const KernelArguments*>(arguments);
-  kKernel(a.in, a.out);
+  if constexpr (requires { kKernel(a.in, a.out, a.maps); }) {
+    kKernel(a.in, a.out, a.maps);
+  } else {
+    kKernel(a.in, a.out);
+  }
 }
 
 struct Named {
@@ -45,6 +49,8 @@ constexpr Named kEntries[] = {
     {"copies_mbarrier", entry<copies_mbarrier>},
     {"bulk", entry<bulk>},
     {"cluster_pair", entry<cluster_pair>},
+    {"tma", entry<tma>},
+    {"tma_multicast", entry<tma_multicast>},
     {"reallocation", entry<reallocation>},
     {"wgmma_bf16_n64", entry<wgmma_bf16_n64>},
     {"wgmma_bf16_n128_trans_b", entry<wgmma_bf16_n128_trans_b>},

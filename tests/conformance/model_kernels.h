@@ -3,12 +3,15 @@
 
 #include <string_view>
 
+#include "base/types.h"
+
 namespace fovea::conformance {
 
 // What a launch passes to every thread.
 struct KernelArguments {
-  const unsigned* in;
-  unsigned* out;
+  const u32* in;
+  u32* out;
+  const TensorMap* maps;  // of the TMA cases
 };
 
 // Null when there is no such kernel.

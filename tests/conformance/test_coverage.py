@@ -12,7 +12,6 @@ sys.path.insert(0, str(ROOT / "scripts"))
 import isa_table  # noqa: E402
 
 NOT_RUN = {
-    r"tma_(load|store|reduce_add)_\d.*|prefetch_tensormap": "needs a tensor map, which the runner does not encode yet",
     r"trap": "ends the launch",
     r"undefined|set_role": "no instruction, no result",
     r"wgmma_fence_operand": "for the compiler only",
