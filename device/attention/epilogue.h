@@ -13,21 +13,14 @@ struct RowResult {
   f32 factor, lse;
 };
 
-// `row_max` in units of the exponent (times scale_log2), `sum` over the whole row. A sink is one more key with that
-// score and no value. No visible key: factor 0, lse -inf (or the sink).
-template <FwdSpec kSpec>
-FOVEA_INLINE RowResult finish_row(f32 row_max, f32 sum, f32 sink_log2) {
-  f32 factor_max = 1.0F;
-  if constexpr (kSpec.sink == Sink::present) {
-    const f32 joint = isa::max(row_max, sink_log2);
-    if (joint != kMinusInfinity) {
-      factor_max = row_max == kMinusInfinity ? 0.0F : isa::ex2_approx_ftz(row_max - joint);
-      sum = isa::fma_rn(sum, factor_max, isa::ex2_approx_ftz(sink_log2 - joint));
-      row_max = joint;
-    }
-  }
-  if (sum == 0.0F) return {0.0F, kMinusInfinity};
-  return {isa::div_rn(factor_max, sum), (row_max + isa::lg2_approx_ftz(sum)) * kLn2};
+inline constexpr RowResult kEmptyRow{0.0F, kMinusInfinity};
+
+// `max_log2` and `sink_log2` in units of log2; `sum` over the whole row. The sink weighs like one more key without a
+// value; lse is that of the keys alone.
+FOVEA_INLINE RowResult finish_row(f32 max_log2, f32 sum, f32 sink_log2) {
+  if (sum == 0.0F) return kEmptyRow;
+  const f32 lse_log2 = max_log2 + isa::lg2_approx_ftz(sum);
+  return {isa::div_rn(1.0F, sum * (1.0F + isa::ex2_approx_ftz(sink_log2 - lse_log2))), lse_log2 * kLn2};
 }
 
 // Scales the accumulators of one warp's rows and writes them, narrowed, into the output tile in shared memory.

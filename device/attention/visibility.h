@@ -1,8 +1,7 @@
-// Which keys a query sees under the position rules (docs/contract.md, section 2), per tile and per element. Query i
-// sees key j iff 0 <= j < seqlen_kv and, where the band says so, i + left <= j <= i + right.
+// Which keys a query sees under the position rules (docs/contract.md, section 2), per tile and per element.
 #pragma once
 
-#include "spec/fwd_params.h"
+#include "attention/sequence.h"
 #include "spec/fwd_spec.h"
 #include "tile/fragment.h"
 
@@ -15,43 +14,33 @@ struct KeyBlocks {
   i32 clean_first, clean_last;
 };
 
-// For the queries [row0, row0 + rows), rows >= 1.
+// For the queries [row0, row0 + tile_m) of a sequence.
 template <FwdSpec kSpec>
-FOVEA_INLINE KeyBlocks key_blocks(const FwdParams& p, i32 row0, i32 rows) {
-  i32 begin = 0, end = p.seqlen_kv;              // seen by some query
-  i32 clean_begin = 0, clean_end = p.seqlen_kv;  // seen by every query
-  if constexpr (kSpec.band != Band::none) {
-    end = min(end, row0 + rows + p.right);
-    clean_end = min(clean_end, row0 + 1 + p.right);
-  }
-  if constexpr (kSpec.band == Band::both) {
-    begin = max(begin, row0 + p.left);
-    clean_begin = max(clean_begin, row0 + rows - 1 + p.left);
-  }
-  if (begin >= end) return {0, 0, 0, 0};
+FOVEA_INLINE KeyBlocks key_blocks(const FwdSequence& seq, i32 row0) {
+  const i32 last_row = min(row0 + kSpec.tile_m, seq.q_used) - 1;
+  const i32 begin = max(0, row0 + seq.left);  // seen by some query: [begin, end)
+  const i32 end = min(seq.kv_used, last_row + seq.right + 1);
+  if (row0 > last_row || begin >= end) return {0, 0, 0, 0};
+  const i32 clean_begin = max(0, last_row + seq.left);  // seen by every query
+  const i32 clean_end = max(0, min(seq.kv_used, row0 + seq.right + 1));
   KeyBlocks blocks{begin / kSpec.tile_n, ceil_div(end, kSpec.tile_n), 0, 0};
-  blocks.clean_last = max(clean_end, 0) / kSpec.tile_n;
-  blocks.clean_first = min(ceil_div(clean_begin, kSpec.tile_n), blocks.clean_last);
-  blocks.clean_last = max(blocks.clean_last, blocks.first);
-  blocks.clean_first = max(blocks.clean_first, blocks.first);
+  blocks.clean_last = max(clean_end / kSpec.tile_n, blocks.first);
+  blocks.clean_first = max(blocks.first, min(ceil_div(clean_begin, kSpec.tile_n), blocks.clean_last));
   return blocks;
 }
 
-// Hides, by -inf, the elements of one row's scores that query `row` does not see. `pair` holds the lane's two columns
-// of each n8 tile: key0 + 8*tile + 2*(lane%4) + {0, 1}.
-template <FwdSpec kSpec, i32 kKeyTiles>
-FOVEA_INLINE void hide_row(Array<FragC, kKeyTiles>& s, i32 half, const FwdParams& p, i32 row, i32 key0) {
-  i32 end = p.seqlen_kv;
-  if constexpr (kSpec.band != Band::none) end = min(end, row + p.right + 1);
+// Hides, by -inf, the elements of one row's scores that query `row` does not see. A lane holds two columns of each n8
+// tile: key0 + 8*tile + 2*(lane%4) + {0, 1}.
+template <i32 kKeyTiles>
+FOVEA_INLINE void hide_row(Array<FragC, kKeyTiles>& s, i32 half, const FwdSequence& seq, i32 row, i32 key0) {
   const i32 first = key0 + 2 * static_cast<i32>(isa::laneid() & 3U);
+  const i32 begin = row + seq.left - first;  // in columns from the lane's first on
+  const i32 end = min(seq.kv_used, row + seq.right + 1) - first;
   FOVEA_UNROLL
   for (i32 tile = 0; tile < kKeyTiles; ++tile) {
     FOVEA_UNROLL
     for (i32 e = 0; e < 2; ++e) {
-      const i32 key = first + 8 * tile + e;
-      bool hidden = key >= end;
-      if constexpr (kSpec.band == Band::both) hidden = hidden || key < row + p.left;
-      if (hidden) s[tile].reg[2 * half + e] = kMinusInfinity;
+      if (8 * tile + e < begin || 8 * tile + e >= end) s[tile].reg[2 * half + e] = kMinusInfinity;
     }
   }
 }

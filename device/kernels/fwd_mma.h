@@ -87,7 +87,8 @@ enum class Blocks : u8 { clean, ragged };
 
 // Scores -> weights, with what was accumulated so far rescaled. `row` is the query of half 0 of block 0.
 template <FwdSpec kSpec, Blocks kBlocks>
-FOVEA_INLINE void softmax_step(FwdMmaWarp<kSpec>& warp, FwdScores<kSpec>& s, const FwdParams& p, i32 row, i32 key0) {
+FOVEA_INLINE void softmax_step(FwdMmaWarp<kSpec>& warp, FwdScores<kSpec>& s, const FwdParams& p, const FwdSequence& seq,
+                               i32 row, i32 key0) {
   using Warp = FwdMmaWarp<kSpec>;
   constexpr bool kGeneral = kSpec.score == ScoreForm::general;
   const f32 scale_log2 = kGeneral ? 1.0F : p.scale_log2;
@@ -102,7 +103,7 @@ FOVEA_INLINE void softmax_step(FwdMmaWarp<kSpec>& warp, FwdScores<kSpec>& s, con
     }
     FOVEA_UNROLL
     for (i32 half = 0; half < 2; ++half) {
-      if constexpr (kBlocks == Blocks::ragged) hide_row<kSpec>(s[block], half, p, row + 16 * block + 8 * half, key0);
+      if constexpr (kBlocks == Blocks::ragged) hide_row(s[block], half, seq, row + 16 * block + 8 * half, key0);
       seen[block][half] = row_max(s[block], half, warp.stats[block].max[half]);
       rescale = rescale || outgrown(seen[block][half], warp.stats[block].max[half], scale_log2);
     }
@@ -128,31 +129,27 @@ FOVEA_INLINE void softmax_step(FwdMmaWarp<kSpec>& warp, FwdScores<kSpec>& s, con
   }
 }
 
-// Normalises and writes the warp's rows; 16-bit output is only staged, the CTA stores it after a barrier.
+// Normalises and writes the warp's rows; 16-bit output is only staged, the CTA stores it after a barrier. Rows that are
+// no queries are empty rows.
 template <FwdSpec kSpec>
-FOVEA_INLINE void finish_warp(const FwdMmaWarp<kSpec>& warp, const FwdParams& p, const FwdTile& tile, SmemPtr stage,
-                              i32 warp_row) {
+FOVEA_INLINE void finish_warp(const FwdMmaWarp<kSpec>& warp, const FwdParams& p, const FwdTile& tile, i32 q_used,
+                              SmemPtr stage, i32 warp_row) {
   using Warp = FwdMmaWarp<kSpec>;
   const u32 lane = isa::laneid();
-  f32 sink_log2 = 0.0F;
-  if constexpr (kSpec.sink == Sink::present) {
-    sink_log2 = isa::ld_global<f32>(p.sink + tile.head_q * p.sink_stride) * kLog2E;
-  }
+  f32 sink_log2 = kMinusInfinity;
+  if (p.sink != nullptr) sink_log2 = isa::ld_global<f32>(p.sink + tile.head_q * p.sink_stride) * kLog2E;
   FOVEA_UNROLL
   for (i32 block = 0; block < Warp::kRowBlocks; ++block) {
     FOVEA_UNROLL
     for (i32 half = 0; half < 2; ++half) {
       const i32 row = warp_row + 16 * block + 8 * half + static_cast<i32>(lane >> 2U);
-      const f32 raw_max = warp.stats[block].max[half];
-      const bool seen = raw_max != kMinusInfinity;
-      const f32 row_max = kSpec.score == ScoreForm::general || !seen ? raw_max : raw_max * p.scale_log2;
-      const RowResult result = finish_row<kSpec>(row_max, quad_sum(warp.stats[block].sum[half]), sink_log2);
       const i64 query = tile.row0 + row;
+      const f32 max_log2 = warp.stats[block].max[half] * (kSpec.score == ScoreForm::general ? 1.0F : p.scale_log2);
+      const f32 sum = quad_sum(warp.stats[block].sum[half]);
+      const RowResult result = query < q_used ? finish_row(max_log2, sum, sink_log2) : kEmptyRow;
       const bool inside = query < p.seqlen_q;
-      if constexpr (kSpec.lse == Lse::present) {
-        if (inside && (lane & 3U) == 0) {
-          isa::st_global<f32>(p.lse + tile.batch * p.lse_b + tile.head_q * p.lse_h + query * p.lse_s, result.lse);
-        }
+      if (p.lse != nullptr && inside && (lane & 3U) == 0) {
+        isa::st_global<f32>(p.lse + tile.batch * p.lse_b + tile.head_q * p.lse_h + query * p.lse_s, result.lse);
       }
       if constexpr (kSpec.out == Element::fp32) {
         f32* out = static_cast<f32*>(p.out.data) + tile.batch * p.out.stride_b + tile.head_q * p.out.stride_h;
@@ -178,7 +175,8 @@ FOVEA_INLINE void fwd_mma(const FwdParams& p) {
   constexpr i32 kAhead = kSpec.stages - 1;  // stages that are loaded before they are needed
   const SmemPtr smem{isa::smem_base()};
   const FwdTile tile = fwd_tile<kSpec.tile_m>(p);
-  const KeyBlocks blocks = key_blocks<kSpec>(p, tile.row0, min(kSpec.tile_m, p.seqlen_q - tile.row0));
+  const FwdSequence seq = fwd_sequence(p, tile.batch);
+  const KeyBlocks blocks = key_blocks<kSpec>(seq, tile.row0);
   const i32 steps = blocks.last - blocks.first;  // from the last block to the first
   const i32 warp_row = static_cast<i32>(isa::tid_x() / 32U) * kSpec.rows_per_warp;
 
@@ -188,14 +186,14 @@ FOVEA_INLINE void fwd_mma(const FwdParams& p) {
   const auto load_block = [&](i32 step, i32 slot) {
     if (step < steps) {
       const i32 key0 = (blocks.last - 1 - step) * kSpec.tile_n;
-      k_copy.copy(stage_at(slot), key0, p.seqlen_kv - key0);
-      v_copy.copy(stage_at(slot) + kSmem.v_in_stage, key0, p.seqlen_kv - key0);
+      k_copy.copy(stage_at(slot), key0, seq.kv_used - key0);
+      v_copy.copy(stage_at(slot) + kSmem.v_in_stage, key0, seq.kv_used - key0);
     }
     isa::cp_async_commit_group();
   };
 
   RowCopy<kSpec.q_tile(), kSpec.head_dim_qk, kSpec.threads(), 16>(rows_of(p.q, tile.batch, tile.head_q))
-      .copy(smem + kSmem.q, tile.row0, p.seqlen_q - tile.row0);
+      .copy(smem + kSmem.q, tile.row0, seq.q_used - tile.row0);
   for (i32 step = 0; step < kAhead; ++step) load_block(step, step);  // Q belongs to the first group
 
   Warp warp;
@@ -209,28 +207,31 @@ FOVEA_INLINE void fwd_mma(const FwdParams& p) {
   const i32 lane_row0 = tile.row0 + warp_row + static_cast<i32>(isa::laneid() >> 2U);
   i32 slot = 0;            // of the step that is computed
   i32 next_slot = kAhead;  // of the step that is loaded meanwhile
-  const auto run = [&]<Blocks kBlocks>(i32 first_step, i32 last_step) {
-    for (i32 step = first_step; step < last_step; ++step) {
+  i32 step = 0;
+  const auto run_until = [&]<Blocks kBlocks>(i32 last_step) {
+    for (; step < last_step; ++step) {
       isa::cp_async_wait_group<kAhead - 1>();  // this step's tiles have landed for this thread,
       isa::syncthreads();                      // for all; and all are done with the stage that is filled next
       load_block(step + kAhead, next_slot);
       FwdScores<kSpec> s;
       score_product<kSpec>(s, q_view, KView<kSpec>(stage_at(slot)));
-      softmax_step<kSpec, kBlocks>(warp, s, p, lane_row0, (blocks.last - 1 - step) * kSpec.tile_n);
+      softmax_step<kSpec, kBlocks>(warp, s, p, seq, lane_row0, (blocks.last - 1 - step) * kSpec.tile_n);
       value_product<kSpec>(warp, s, VView<kSpec>(stage_at(slot) + kSmem.v_in_stage));
       next_slot = slot;
       slot = slot == kSpec.stages - 1 ? 0 : slot + 1;
     }
   };
+  // Ragged blocks at the right edge, clean ones, ragged ones at the left edge; each kind of loop exists once.
   const i32 clean_begin = blocks.last - blocks.clean_last;
   const i32 clean_end = blocks.last - blocks.clean_first;
-  run.template operator()<Blocks::ragged>(0, clean_begin);
-  run.template operator()<Blocks::clean>(clean_begin, clean_end);
-  if constexpr (kSpec.band == Band::both) run.template operator()<Blocks::ragged>(clean_end, steps);
+  while (step < steps) {
+    if (step >= clean_begin) run_until.template operator()<Blocks::clean>(clean_end);
+    run_until.template operator()<Blocks::ragged>(step < clean_begin ? clean_begin : steps);
+  }
 
   isa::cp_async_wait_group<0>();
   isa::syncthreads();  // nobody reads Q, K or V any more: their space takes the output
-  finish_warp<kSpec>(warp, p, tile, smem, warp_row);
+  finish_warp<kSpec>(warp, p, tile, seq.q_used, smem, warp_row);
   if constexpr (kSpec.out != Element::fp32) {
     isa::syncthreads();
     i64 element = tile.batch * p.out.stride_b + tile.head_q * p.out.stride_h + tile.row0 * p.out.stride_s;

@@ -1,6 +1,7 @@
-// FwdSpec: everything that a forward kernel is, as one structural value. The host chooses it, the run-time compiler
-// puts it into the kernel as a template argument, and what follows from it (shared memory, threads) is computed here,
-// by the same functions, for both.
+// FwdSpec: everything that changes a forward kernel's code, as one structural value; what a call can decide without
+// cost (lengths, position rules, lse, sink) is in FwdParams instead, so that few kernels serve many calls. The host
+// chooses it, the run-time compiler puts it into the kernel as a template argument, and what follows from it (shared
+// memory, threads) is computed here, by the same functions, for both.
 #pragma once
 
 #include "layout/smem_tile.h"
@@ -9,25 +10,16 @@ namespace fovea {
 
 enum class Element : u8 { bf16, fp16, fp32 };
 
-// Which keys position rules leave to a query: all, those up to a diagonal (causal), or a band (window).
-enum class Band : u8 { none, right, both };
-
 // scaled: one positive softmax_scale, folded into the exponent. general: scores are transformed first, one by one
 // (softcap, or a scale that is zero or negative).
 enum class ScoreForm : u8 { scaled, general };
-
-enum class Sink : u8 { absent, present };
-enum class Lse : u8 { absent, present };
 
 struct FwdSpec {
   Element element = Element::bf16;  // q, k, v
   Element out = Element::bf16;
   i32 head_dim_qk = 128;
   i32 head_dim_v = 128;
-  Band band = Band::none;
   ScoreForm score = ScoreForm::scaled;
-  Sink sink = Sink::absent;
-  Lse lse = Lse::absent;
   i32 tile_m = 128;        // query rows per CTA
   i32 tile_n = 64;         // keys per step
   i32 rows_per_warp = 32;  // 16 or 32: mma row blocks per warp
@@ -71,11 +63,9 @@ constexpr SmemPlan plan_smem(const FwdSpec& spec) {
 
 // FNV-1a over every field, in declaration order. A field that is added to FwdSpec and not here does not compile.
 constexpr u64 digest(const FwdSpec& spec) {
-  const auto& [element, out, head_dim_qk, head_dim_v, band, score, sink, lse, tile_m, tile_n, rows_per_warp, stages,
-               min_ctas] = spec;
+  const auto& [element, out, head_dim_qk, head_dim_v, score, tile_m, tile_n, rows_per_warp, stages, min_ctas] = spec;
   const u32 fields[] = {static_cast<u32>(element),    static_cast<u32>(out),           static_cast<u32>(head_dim_qk),
-                        static_cast<u32>(head_dim_v), static_cast<u32>(band),          static_cast<u32>(score),
-                        static_cast<u32>(sink),       static_cast<u32>(lse),           static_cast<u32>(tile_m),
+                        static_cast<u32>(head_dim_v), static_cast<u32>(score),         static_cast<u32>(tile_m),
                         static_cast<u32>(tile_n),     static_cast<u32>(rows_per_warp), static_cast<u32>(stages),
                         static_cast<u32>(min_ctas)};
   u64 hash = 0xcbf29ce484222325ULL;

@@ -180,6 +180,7 @@ enum {
  *   page_table   [B, max_pages]; optional                                           i32
  * Query and key layouts combine freely. With variable lengths, mask and bias speak in positions inside each sequence;
  * their Sq (when not 1) and Sk extents then need only reach the longest used sequence.
+ * seqused in device memory cannot be checked before the call: values outside the storage count as its nearest bound.
  * Rows of a sequence past seqused_q get out = 0 and lse = -inf; rows outside every sequence are never touched.
  * Zero-initialise the struct, set struct_size, fill what is needed. */
 typedef struct fovea_forward_args {

@@ -55,17 +55,16 @@ Check check_pages(const ForwardOperands& o, std::int64_t b, std::int64_t used, s
   return {};
 }
 
-// Lengths and pages are checked before anything runs, so they must be readable here.
+// Used lengths in device memory cannot be read here: kernels take those outside the storage as its nearest bound.
+bool on_host(const fovea_forward_args& a) { return a.q.device_type == FOVEA_DEVICE_CPU; }
+
 Check check_host_lengths(const fovea_forward_args& a) {
-  if (a.q.device_type == FOVEA_DEVICE_CPU) return {};
-  if (!present(a.cu_seqlens_q) && !present(a.cu_seqlens_kv) && !present(a.seqused_q) && !present(a.seqused_kv) &&
-      !present(a.page_table)) {
-    return {};
-  }
+  if (on_host(a)) return {};
+  if (!present(a.cu_seqlens_q) && !present(a.cu_seqlens_kv) && !present(a.page_table)) return {};
   return Error{.status = FOVEA_UNSUPPORTED,
-               .asked = "cu_seqlens, seqused or page_table with CUDA tensors",
-               .allowed = "dense CUDA tensors without variable lengths",
-               .why = "no GPU kernel of this version reads lengths or pages",
+               .asked = "cu_seqlens or page_table with CUDA tensors",
+               .allowed = "dense CUDA tensors, with seqused where lengths differ",
+               .why = "no GPU kernel of this version reads packed sequences or pages",
                .hint = "call once per sequence, or copy the tensors to CPU memory"};
 }
 
@@ -83,7 +82,7 @@ Check check_query_lengths(const fovea_forward_args& a, ForwardCall& call) {
                  .why = "query rows are counted in 64-bit integers",
                  .hint = "correct the shape of q"};
   }
-  if (!varlen && o.seqused_q.data == nullptr) {
+  if (!varlen && (o.seqused_q.data == nullptr || !on_host(a))) {
     call.longest_used_q = p.batch > 0 ? p.seqlen_q : 0;
     return {};
   }
@@ -120,7 +119,7 @@ Check check_key_lengths(const fovea_forward_args& a, ForwardCall& call) {
   const ForwardOperands& o = call.operands;
   if (p.kv_layout == KvLayout::varlen) {
     if (Check bad = check_offsets("cu_seqlens_kv", o.cu_seqlens_kv, p.batch, a.k.shape[0])) return bad;
-  } else if (p.kv_layout == KvLayout::dense && o.seqused_kv.data == nullptr) {
+  } else if (p.kv_layout == KvLayout::dense && (o.seqused_kv.data == nullptr || !on_host(a))) {
     p.seqlen_kv = a.k.shape[1];
     return {};
   }

@@ -10,7 +10,7 @@ namespace fovea {
 namespace {
 
 constexpr std::int64_t kMaxHeadDim = 256;
-constexpr std::int64_t kMaxExtent = std::int64_t{1} << 30;
+constexpr std::int64_t kMaxExtent = std::int64_t{1} << 28;
 constexpr std::int64_t kMinTileM = 64;
 constexpr std::int64_t kMaxGrid = (std::int64_t{1} << 31) - 1;
 
@@ -38,7 +38,6 @@ Check missing_feature(const Problem& p) {
   if (p.q_layout != QLayout::dense || p.kv_layout != KvLayout::dense) {
     return lacks("variable lengths or pages", "dense q, k and v");
   }
-  if (p.has_seqused) return lacks("seqused_q or seqused_kv", "every row of storage in use");
   if (p.mask != HeadMode::absent) return lacks("a bool mask", "causal and window rules");
   if (p.bias != HeadMode::absent) return lacks("an additive bias", "no bias");
   if (p.requested_splits > 1) return lacks(cat("num_splits=", p.requested_splits), "num_splits 0 or 1");
@@ -80,7 +79,7 @@ Check check_layout(const Problem& p) {
                  .hint = "pad the strides to multiples of 8 elements and align the data pointers to 16 bytes"};
   }
   if (p.seqlen_q >= kMaxExtent || p.seqlen_kv >= kMaxExtent) {
-    return unsupported(cat("seqlen_q=", p.seqlen_q, ", seqlen_kv=", p.seqlen_kv), "lengths below 2^30",
+    return unsupported(cat("seqlen_q=", p.seqlen_q, ", seqlen_kv=", p.seqlen_kv), "lengths below 2^28",
                        "positions inside a sequence are 32-bit", "split the keys and merge the parts");
   }
   const std::int64_t tiles = (p.seqlen_q + kMinTileM - 1) / kMinTileM;
@@ -146,10 +145,7 @@ FwdSpec fwd_mma_spec(const Problem& p, const GpuCaps& gpu) {
   spec.out = element_of(p.out_dtype);
   spec.head_dim_qk = static_cast<i32>(p.head_dim_qk);
   spec.head_dim_v = static_cast<i32>(p.head_dim_v);
-  spec.band = p.has_window_left ? Band::both : (p.causal || p.has_window_right ? Band::right : Band::none);
   spec.score = p.softcap == 0.0F && p.softmax_scale > 0.0F ? ScoreForm::scaled : ScoreForm::general;
-  spec.sink = p.has_sink ? Sink::present : Sink::absent;
-  spec.lse = p.has_lse ? Lse::present : Lse::absent;
   spec.tile_m = tuning.tile_m;
   spec.tile_n = tuning.tile_n;
   spec.rows_per_warp = tuning.rows_per_warp;
@@ -162,17 +158,13 @@ std::vector<FwdSpec> standard_fwd_mma_specs(int sm) {
   std::vector<FwdSpec> specs;
   const GpuCaps gpu = architecture_caps(sm);
   for (const fovea_dtype dtype : {FOVEA_BF16, FOVEA_F16}) {
-    for (const std::int64_t head_dim : {64, 128}) {
-      for (const bool causal : {false, true}) {
-        Problem problem;
-        problem.dtype = dtype;
-        problem.out_dtype = dtype;
-        problem.head_dim_qk = head_dim;
-        problem.head_dim_v = head_dim;
-        problem.causal = causal;
-        problem.has_lse = true;
-        specs.push_back(fwd_mma_spec(problem, gpu));
-      }
+    for (const std::int64_t head_dim : {64, 96, 128, 256}) {
+      Problem problem;
+      problem.dtype = dtype;
+      problem.out_dtype = dtype;
+      problem.head_dim_qk = head_dim;
+      problem.head_dim_v = head_dim;
+      specs.push_back(fwd_mma_spec(problem, gpu));
     }
   }
   return specs;
@@ -183,19 +175,13 @@ std::string_view cpp(Element e) {
   return e == Element::bf16 ? "fovea::Element::bf16"
                             : (e == Element::fp16 ? "fovea::Element::fp16" : "fovea::Element::fp32");
 }
-std::string_view cpp(Band b) {
-  return b == Band::none ? "fovea::Band::none" : (b == Band::right ? "fovea::Band::right" : "fovea::Band::both");
-}
 }  // namespace
 
 std::string to_cpp(const FwdSpec& spec) {
-  const auto& [element, out, head_dim_qk, head_dim_v, band, score, sink, lse, tile_m, tile_n, rows_per_warp, stages,
-               min_ctas] = spec;
+  const auto& [element, out, head_dim_qk, head_dim_v, score, tile_m, tile_n, rows_per_warp, stages, min_ctas] = spec;
   return cat("{.element = ", cpp(element), ", .out = ", cpp(out), ", .head_dim_qk = ", head_dim_qk,
-             ", .head_dim_v = ", head_dim_v, ", .band = ", cpp(band),
-             ", .score = fovea::ScoreForm::", score == ScoreForm::scaled ? "scaled" : "general",
-             ", .sink = fovea::Sink::", sink == Sink::present ? "present" : "absent",
-             ", .lse = fovea::Lse::", lse == Lse::present ? "present" : "absent", ", .tile_m = ", tile_m,
+             ", .head_dim_v = ", head_dim_v,
+             ", .score = fovea::ScoreForm::", score == ScoreForm::scaled ? "scaled" : "general", ", .tile_m = ", tile_m,
              ", .tile_n = ", tile_n, ", .rows_per_warp = ", rows_per_warp, ", .stages = ", stages,
              ", .min_ctas = ", min_ctas, "}");
 }
