@@ -26,7 +26,8 @@ class Carver {
 
 CpuTileLayout CpuTileLayout::of_member(std::int64_t i) const {
   CpuTileLayout layout = *this;
-  for (std::uint64_t* offset : {&layout.q, &layout.k, &layout.v, &layout.o, &layout.m, &layout.l, &layout.rows}) {
+  for (std::uint64_t* offset :
+       {&layout.q, &layout.k, &layout.v, &layout.s, &layout.bits, &layout.o, &layout.m, &layout.l, &layout.rows}) {
     *offset += static_cast<std::uint64_t>(i) * member_bytes;
   }
   return layout;
@@ -41,12 +42,12 @@ CpuTileLayout cpu_tile_layout(const Problem& problem, KernelId kernel, std::int6
   layout.dv_pad = round_up(problem.head_dim_v, kCpuPanel);
   layout.rows_pad = round_up(tile_m, kCpuRowUnit);
   Carver carver;
-  layout.s = carver.take(kCpuScoreFloats * kF32);
   layout.stage = carver.take(16 * std::max({layout.dqk_pad, layout.dv_pad, tile_n}) * kF32);
-  layout.bits = carver.take(kCpuSubRowsMax * kCpuBlockKeysMax / 8);
   layout.q = carver.take(layout.rows_pad * layout.dqk_pad * operand + kCpuPackSlack);
   layout.k = carver.take(tile_n * layout.dqk_pad * operand);
   layout.v = carver.take(tile_n * layout.dv_pad * operand);
+  layout.s = carver.take(kCpuScoreFloats * kF32);
+  layout.bits = carver.take(kCpuSubRowsMax * kCpuBlockKeysMax / 8);
   layout.o = carver.take(layout.rows_pad * layout.dv_pad * kF32);
   layout.m = carver.take(layout.rows_pad * kF32);
   layout.l = carver.take(layout.rows_pad * kCpuMaxLanes * kF32);

@@ -25,13 +25,13 @@ struct CpuTileLayout {
   std::int64_t dv_pad = 0;
   std::int64_t rows_pad = 0;  // tile_m up to a multiple of kCpuRowUnit
   // Byte offsets, each a multiple of 64. What the members of a task use in turn:
-  std::uint64_t s = 0;      // kCpuScoreFloats for scores and weights, divided by each kernel in its own way
   std::uint64_t stage = 0;  // [16][max(dqk_pad, dv_pad, tile_n)] fp32: rows on their way into a packed form
-  std::uint64_t bits = 0;   // [kCpuSubRowsMax][kCpuBlockKeysMax / 64] visibility words
   // What each member keeps, given for the first one:
   std::uint64_t q = 0;     // [rows_pad][dqk_pad] fp32 or bf16, and kCpuPackSlack bytes
   std::uint64_t k = 0;     // [tile_n][dqk_pad] fp32 or bf16, packed
   std::uint64_t v = 0;     // [tile_n][dv_pad] fp32 or bf16, packed
+  std::uint64_t s = 0;     // kCpuScoreFloats for scores and weights, divided by each kernel in its own way
+  std::uint64_t bits = 0;  // [kCpuSubRowsMax][kCpuBlockKeysMax / 64] visibility words
   std::uint64_t o = 0;     // [rows_pad][dv_pad] fp32
   std::uint64_t m = 0;     // [rows_pad] fp32
   std::uint64_t l = 0;     // [rows_pad][kCpuMaxLanes] fp32 partial sums

@@ -38,7 +38,7 @@ std::int32_t choose_splits(const Problem& problem, std::int64_t tasks, int threa
 }
 
 // What one task's members may take of the level-2 cache.
-constexpr std::uint64_t kMemberCacheBytes = std::uint64_t{5} << 18U;
+constexpr std::uint64_t kMemberCacheBytes = std::uint64_t{6} << 18U;
 
 bool same_for_heads(HeadMode mode) { return mode == HeadMode::absent || mode == HeadMode::broadcast; }
 

@@ -81,7 +81,7 @@ inline const std::byte* score_address(const TileTask& task, const ScoreView& vie
 }
 
 // Runs one task on the best SIMD target of this machine: its members, pairs of batch entry and kv head that differ in
-// their rows and keys alone, go sub-tile by sub-tile in turn, so that rows of mask and bias that they share come from
+// their rows and keys alone, go through each sub-tile together, so that rows of mask and bias that they share come from
 // cache.
 void tile_f32(std::span<const TileTask> members);
 void tile_amx_bf16(std::span<const TileTask> members);  // only where CpuFeatures::amx_bf16 holds
