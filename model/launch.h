@@ -27,10 +27,10 @@ struct LaunchConfig {
   u64 seed = 0;
   AsyncLanding landing = AsyncLanding::random;
   Schedule schedule = Schedule::random;
-  u32 resident_clusters = 1;         // clusters that run at the same time; others follow in order of their index
-  u32 smem_limit = 0;                // 0: the architecture's
-  u32 registers_per_thread = 0;      // at launch, for setmaxnreg; 0: 65536 / threads, at most 255
-  u64 max_switches = 1'000'000'000;  // a launch that needs more is taken for one that never ends
+  u32 resident_clusters = 1;       // clusters that run at the same time; others follow in order of their index
+  u32 smem_limit = 0;              // 0: the architecture's
+  u32 registers_per_thread = 0;    // at launch, for setmaxnreg; 0: 65536 / threads, at most 255
+  u64 max_switches = 300'000'000;  // a launch that needs more is taken for one that never ends
 };
 
 // Global memory that the kernel may touch. Anything else is a fault.

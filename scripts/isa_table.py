@@ -166,7 +166,7 @@ def render(ptx):
         "# Instructions",
         "",
         "Written by `scripts/isa_table.py` from `device/isa_ptx/isa`. Every function of the contract is declared alike",
-        "in `device/isa_ptx/isa` (PTX, for NVRTC) and `model/isa` (executed on the host): `isa_table.py --check` looks.",
+        "in `device/isa_ptx/isa` (PTX, for NVRTC) and `model/isa` (run on the host): `isa_table.py --check` compares.",
         "`tests/isa` compiles every function for every target from its minimum architecture on, and sees it refused",
         "below. `sm_90a` functions exist on that target only, `sm_90a+` ones on every target from there on whose name",
         "ends in `a`. `$0`, `$1` stand for template parameters.",

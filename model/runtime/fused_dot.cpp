@@ -8,41 +8,49 @@
 namespace fovea::model {
 
 namespace {
-// A binary format with `mantissa` fraction bits; `magnitude` has no sign.
-Operand decode(u32 magnitude, bool negative, u32 mantissa, i32 bias, bool special) {
-  const u32 field = magnitude >> mantissa;
-  const u32 fraction = magnitude & ((1U << mantissa) - 1U);
-  if (magnitude == 0) return {};
-  const i32 exponent = field == 0 ? 1 - bias : static_cast<i32>(field) - bias;
-  const u32 significand = field == 0 ? fraction : fraction | (1U << mantissa);
-  const double value = std::ldexp(static_cast<double>(significand), exponent - static_cast<i32>(mantissa));
-  return {negative ? -value : value, exponent, special};
-}
+// 2^n for exponents of normal doubles.
+constexpr double power_of_two(i32 n) { return __builtin_bit_cast(double, static_cast<u64>(n + 1023) << 52U); }
 
 Operand operand_f32(u32 bits) {
-  const u32 magnitude = bits & 0x7fffffffU;
-  Operand x = decode(magnitude, bits >> 31U != 0, 23, 127, magnitude >= 0x7f800000U);
-  if (x.special) x.value = f32_from_bits(bits);
-  return x;
+  const u32 field = bits >> 23U & 0xffU;
+  const bool zero = (bits & 0x7fffffffU) == 0;
+  const i32 exponent = zero || field == 0 ? -126 : static_cast<i32>(field) - 127;
+  return {zero ? 0.0 : static_cast<double>(f32_from_bits(bits)), exponent, field == 0xffU};
 }
-
-// 2^n for exponents of normal doubles.
-double power_of_two(i32 n) { return __builtin_bit_cast(double, static_cast<u64>(n + 1023) << 52U); }
 
 struct FusedSum {
   double value;  // in units of 2^(exponent - fraction_bits)
   i32 exponent;
 };
 
-FusedSum fused_sum(const double* a, const i32* ea, const double* b, const i32* eb, u32 k, const Operand& c,
+// Of K known to the compiler, so that the loops become vector code.
+template <u32 K>
+FusedSum fused_sum(const double* a, const i32* ea, const double* b, const i32* eb, const Operand& c,
                    i32 fraction_bits) {
   i32 largest = c.exponent;
-  for (u32 i = 0; i < k; ++i) largest = std::max(largest, ea[i] + eb[i]);
+  for (u32 i = 0; i < K; ++i) largest = std::max(largest, ea[i] + eb[i]);
   const double scale = power_of_two(fraction_bits - largest);
   // A product is below 4 * 2^largest, so a term fits 32 bits for at most 28 fraction bits.
+  double term[K];
+  for (u32 i = 0; i < K; ++i) term[i] = static_cast<double>(static_cast<i32>(a[i] * b[i] * scale));
   double sum = static_cast<double>(static_cast<i32>(c.value * scale));
-  for (u32 i = 0; i < k; ++i) sum += static_cast<double>(static_cast<i32>(a[i] * b[i] * scale));
+  for (u32 i = 0; i < K; ++i) sum += term[i];
   return {sum, largest};
+}
+
+FusedSum fused_step(const OperandRow& a, const OperandRow& b, u32 begin, u32 k, const Operand& c, i32 fraction_bits) {
+  const double *va = a.value + begin, *vb = b.value + begin;
+  const i32 *ea = a.exponent + begin, *eb = b.exponent + begin;
+  switch (k) {
+    case 4:
+      return fused_sum<4>(va, ea, vb, eb, c, fraction_bits);
+    case 8:
+      return fused_sum<8>(va, ea, vb, eb, c, fraction_bits);
+    case 16:
+      return fused_sum<16>(va, ea, vb, eb, c, fraction_bits);
+    default:
+      return fused_sum<32>(va, ea, vb, eb, c, fraction_bits);
+  }
 }
 
 // Truncates towards zero to `bits` fraction bits of an f32; subnormal results are kept, what exceeds the range is Inf.
@@ -50,8 +58,11 @@ u32 round_f32(double x, i32 bits) {
   if (x == 0.0) return 0;
   const double magnitude = std::fabs(x);
   if (magnitude >= 0x1p128) return f32_bits(x < 0 ? -INFINITY : INFINITY);
-  const i32 exponent = std::max(std::ilogb(magnitude), -126);
-  const double unit = std::ldexp(1.0, exponent - bits);
+  if (magnitude >= 0x1p-126) {  // a double's fraction, cut
+    const u64 all = __builtin_bit_cast(u64, x);
+    return f32_bits(static_cast<float>(__builtin_bit_cast(double, all&(~0ULL << static_cast<u32>(52 - bits)))));
+  }
+  const double unit = power_of_two(-126 - bits);
   const double kept = std::trunc(magnitude / unit) * unit;
   return f32_bits(static_cast<float>(x < 0 ? -kept : kept));
 }
@@ -78,16 +89,17 @@ double special_sum(const OperandRow& a, const OperandRow& b, u32 k, const Operan
 Operand operand_bf16(u32 bits) { return operand_f32(bits << 16U); }
 Operand operand_tf32(u32 bits) { return operand_f32(bits & 0xffffe000U); }
 Operand operand_f16(u32 bits) {
-  const u32 magnitude = bits & 0x7fffU;
-  Operand x = decode(magnitude, (bits & 0x8000U) != 0, 10, 15, magnitude >= 0x7c00U);
-  if (x.special) x.value = f16_to_f32(static_cast<u16>(bits));
-  return x;
+  const u32 field = bits >> 10U & 0x1fU;
+  if ((bits & 0x7fffU) == 0) return {};
+  return {f16_to_f32(static_cast<u16>(bits)), field == 0 ? -14 : static_cast<i32>(field) - 15, field == 0x1fU};
 }
 Operand operand_e4m3(u32 bits) {
-  const u32 magnitude = bits & 0x7fU;
-  Operand x = decode(magnitude, (bits & 0x80U) != 0, 3, 7, magnitude == 0x7fU);
-  if (x.special) x.value = NAN;
-  return x;
+  const u32 magnitude = bits & 0x7fU, field = magnitude >> 3U;
+  if (magnitude == 0) return {};
+  if (magnitude == 0x7fU) return {NAN, 8, true};
+  const i32 exponent = field == 0 ? -6 : static_cast<i32>(field) - 7;
+  const double value = ((magnitude & 7U) + (field == 0 ? 0U : 8U)) * power_of_two(exponent - 3);
+  return {(bits & 0x80U) != 0 ? -value : value, exponent, false};
 }
 
 u32 fused_dot_f32(const OperandRow& a, const OperandRow& b, u32 k, u32 c_bits, const FusedRule& rule) {
@@ -98,8 +110,7 @@ u32 fused_dot_f32(const OperandRow& a, const OperandRow& b, u32 k, u32 c_bits, c
       const double sum = special_sum(a, b, k, c);
       return std::isnan(sum) ? 0x7fffffffU : f32_bits(static_cast<float>(sum));
     }
-    const FusedSum s = fused_sum(a.value + begin, a.exponent + begin, b.value + begin, b.exponent + begin, step, c,
-                                 rule.fraction_bits);
+    const FusedSum s = fused_step(a, b, begin, step, c, rule.fraction_bits);
     c_bits = round_f32(s.value * power_of_two(s.exponent - rule.fraction_bits), rule.result_bits);
   }
   return c_bits;
@@ -114,8 +125,7 @@ u32 fused_dot_f16(const OperandRow& a, const OperandRow& b, u32 k, u32 c_bits, c
       if (std::isnan(sum)) return 0x7fffU;
       return std::isinf(sum) ? (sum < 0 ? 0xfc00U : 0x7c00U) : round_f16(sum);
     }
-    const FusedSum s = fused_sum(a.value + begin, a.exponent + begin, b.value + begin, b.exponent + begin, step, c,
-                                 rule.fraction_bits);
+    const FusedSum s = fused_step(a, b, begin, step, c, rule.fraction_bits);
     c_bits = round_f16(s.value * power_of_two(s.exponent - rule.fraction_bits));
   }
   return c_bits;

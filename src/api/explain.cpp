@@ -87,6 +87,8 @@ void write_plan(JsonWriter& json, const Plan& plan) {
   json.begin_object("plan");
   json.member("tile_m", plan.tile_m);
   json.member("tile_n", plan.tile_n);
+  json.member("tile_heads", plan.tile_heads);
+  json.member("tile_batches", plan.tile_batches);
   json.member("num_splits", plan.num_splits);
   json.member("split_keys", plan.split_keys);
   json.member("num_threads", plan.num_threads);

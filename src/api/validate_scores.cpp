@@ -75,7 +75,11 @@ Check check_scores(const fovea_forward_args& a, ForwardCall& call) {
   if (Check bad = check_score({"mask", &a.mask}, FOVEA_MASK_SHAPE, a, call, call.problem.mask, call.operands.mask)) {
     return bad;
   }
-  return check_score({"bias", &a.bias}, FOVEA_BIAS_SHAPE, a, call, call.problem.bias, call.operands.bias);
+  if (Check bad = check_score({"bias", &a.bias}, FOVEA_BIAS_SHAPE, a, call, call.problem.bias, call.operands.bias)) {
+    return bad;
+  }
+  call.problem.scores_per_batch = call.operands.mask.stride_b != 0 || call.operands.bias.stride_b != 0;
+  return {};
 }
 
 }  // namespace fovea

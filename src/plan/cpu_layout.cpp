@@ -24,7 +24,17 @@ class Carver {
 
 }  // namespace
 
-CpuTileLayout cpu_tile_layout(const Problem& problem, KernelId kernel, std::int64_t tile_m, std::int64_t tile_n) {
+CpuTileLayout CpuTileLayout::of_member(std::int64_t i) const {
+  CpuTileLayout layout = *this;
+  for (std::uint64_t* offset :
+       {&layout.q, &layout.k, &layout.v, &layout.s, &layout.bits, &layout.o, &layout.m, &layout.l, &layout.rows}) {
+    *offset += static_cast<std::uint64_t>(i) * member_bytes;
+  }
+  return layout;
+}
+
+CpuTileLayout cpu_tile_layout(const Problem& problem, KernelId kernel, std::int64_t tile_m, std::int64_t tile_n,
+                              std::int64_t members) {
   constexpr std::int64_t kF32 = 4;
   const std::int64_t operand = kernel == KernelId::cpu_fwd_amx_bf16 ? 2 : 4;
   CpuTileLayout layout;
@@ -32,17 +42,18 @@ CpuTileLayout cpu_tile_layout(const Problem& problem, KernelId kernel, std::int6
   layout.dv_pad = round_up(problem.head_dim_v, kCpuPanel);
   layout.rows_pad = round_up(tile_m, kCpuRowUnit);
   Carver carver;
-  layout.q = carver.take(layout.rows_pad * layout.dqk_pad * operand);
+  layout.stage = carver.take(16 * std::max({layout.dqk_pad, layout.dv_pad, tile_n}) * kF32);
+  layout.q = carver.take(layout.rows_pad * layout.dqk_pad * operand + kCpuPackSlack);
   layout.k = carver.take(tile_n * layout.dqk_pad * operand);
   layout.v = carver.take(tile_n * layout.dv_pad * operand);
   layout.s = carver.take(kCpuScoreFloats * kF32);
+  layout.bits = carver.take(kCpuSubRowsMax * kCpuBlockKeysMax / 8);
   layout.o = carver.take(layout.rows_pad * layout.dv_pad * kF32);
   layout.m = carver.take(layout.rows_pad * kF32);
   layout.l = carver.take(layout.rows_pad * kCpuMaxLanes * kF32);
-  layout.stage = carver.take(16 * std::max({layout.dqk_pad, layout.dv_pad, tile_n}) * kF32);
-  layout.bits = carver.take(kCpuSubRowsMax * kCpuBlockKeysMax / 8);
   layout.rows = carver.take(2 * layout.rows_pad * static_cast<std::int64_t>(sizeof(void*)));
-  layout.bytes = carver.end();
+  layout.member_bytes = carver.end() - layout.q;
+  layout.bytes = layout.q + static_cast<std::uint64_t>(members) * layout.member_bytes;
   return layout;
 }
 

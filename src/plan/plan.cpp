@@ -21,9 +21,10 @@ struct TileShape {
   std::int64_t tile_m, tile_n;
 };
 
-// Largest tiles: K and V blocks stay in the level-2 cache while packing them is spread over tile_m rows.
+// Largest tiles: K and V blocks, packed queries and sums stay in the level-2 cache while packing K and V is spread over
+// tile_m rows.
 TileShape largest_tile(KernelId kernel) {
-  return kernel == KernelId::cpu_fwd_amx_bf16 ? TileShape{512, 256} : TileShape{192, 128};
+  return kernel == KernelId::cpu_fwd_amx_bf16 ? TileShape{512, 256} : TileShape{768, 128};
 }
 
 std::int32_t choose_splits(const Problem& problem, std::int64_t tasks, int threads) {
@@ -37,11 +38,32 @@ std::int32_t choose_splits(const Problem& problem, std::int64_t tasks, int threa
   return static_cast<std::int32_t>(std::clamp<std::int64_t>(std::min(wanted, useful), 1, 256));
 }
 
+// What one task's members may take of the level-2 cache.
+constexpr std::uint64_t kMemberCacheBytes = std::uint64_t{6} << 18U;
+
+bool same_for_heads(HeadMode mode) { return mode == HeadMode::absent || mode == HeadMode::broadcast; }
+
+// Heads (or batch entries) that read the same rows of mask and bias go into one task, so that all but the first find
+// them in cache: as many as fit there, while twice the wanted tasks remain, for these are long. Needs tile_m and
+// tile_n.
+void choose_members(Plan& plan, std::int64_t tasks, std::int64_t wanted_tasks) {
+  const Problem& p = plan.problem;
+  if (p.mask == HeadMode::absent && p.bias == HeadMode::absent) return;
+  const bool heads = p.num_heads_kv > 1 && same_for_heads(p.mask) && same_for_heads(p.bias);
+  const bool batches = !heads && !p.scores_per_batch && p.q_layout == QLayout::dense;
+  const std::int64_t sharing = std::max<std::int64_t>(heads ? p.num_heads_kv : batches ? p.batch : 1, 1);
+  const std::uint64_t member = cpu_tile_layout(p, plan.choice.kernel, plan.tile_m, plan.tile_n, 1).member_bytes;
+  const std::int64_t fit = std::min(static_cast<std::int64_t>(kMemberCacheBytes / member), kCpuMembersMax);
+  const std::int64_t most = std::clamp<std::int64_t>(std::min(fit, tasks / (2 * wanted_tasks)), 1, sharing);
+  (heads ? plan.tile_heads : plan.tile_batches) = ceil_div(sharing, ceil_div(sharing, most));
+}
+
 std::uint64_t plan_digest(const Plan& plan) {
   std::uint64_t hash = digest(plan.problem);
   for (const std::uint64_t word :
        {static_cast<std::uint64_t>(plan.choice.kernel), static_cast<std::uint64_t>(plan.tile_m),
-        static_cast<std::uint64_t>(plan.tile_n), static_cast<std::uint64_t>(plan.num_splits),
+        static_cast<std::uint64_t>(plan.tile_n), static_cast<std::uint64_t>(plan.tile_heads),
+        static_cast<std::uint64_t>(plan.tile_batches), static_cast<std::uint64_t>(plan.num_splits),
         static_cast<std::uint64_t>(plan.split_keys), static_cast<std::uint64_t>(plan.num_threads),
         std::uint64_t{digest(plan.choice.spec)}, static_cast<std::uint64_t>(plan.grid)}) {
     hash = (hash ^ word) * 0x100000001b3ULL;
@@ -59,17 +81,22 @@ Plan make_cpu_plan(const Problem& problem, const Choice& choice, const Caps& cap
   plan.tile_m = largest.tile_m;
   const std::int64_t wanted_tasks = std::int64_t{plan.num_threads} * (problem.causal ? 4 : 2);
   while (plan.tile_m / 2 >= kCpuMinTileRows && pairs * ceil_div(rows, plan.tile_m) < wanted_tasks) plan.tile_m /= 2;
-  plan.tile_m = std::min(plan.tile_m, ceil_div(rows, 16) * 16);
+  const std::int64_t even = ceil_div(rows, ceil_div(rows, plan.tile_m));  // rows of one task when all have as many
+  plan.tile_m = ceil_div(even, 16) * 16;
   plan.tile_n = std::min(largest.tile_n, std::max<std::int64_t>(ceil_div(problem.seqlen_kv, kCpuPanel), 1) * kCpuPanel);
 
-  const std::int64_t tasks = pairs * ceil_div(rows, plan.tile_m);
+  const std::int64_t row_tiles = ceil_div(rows, plan.tile_m);
+  choose_members(plan, pairs * row_tiles, wanted_tasks);
+  const std::int64_t tasks =
+      ceil_div(problem.batch, plan.tile_batches) * ceil_div(problem.num_heads_kv, plan.tile_heads) * row_tiles;
   plan.num_splits = choose_splits(problem, tasks, plan.num_threads);
   plan.split_keys = problem.batch_invariant && problem.requested_splits == 0
                         ? kInvariantSplitKeys
                         : ceil_div(ceil_div(problem.seqlen_kv, plan.num_splits), plan.tile_n) * plan.tile_n;
   plan.split_keys = std::max(plan.split_keys, plan.tile_n);
 
-  plan.scratch_bytes = cpu_tile_layout(problem, choice.kernel, plan.tile_m, plan.tile_n).bytes;
+  plan.scratch_bytes =
+      cpu_tile_layout(problem, choice.kernel, plan.tile_m, plan.tile_n, plan.tile_heads * plan.tile_batches).bytes;
   if (plan.num_splits > 1) {
     const std::int64_t total_rows = problem.total_q * problem.num_heads_q;
     plan.partial_bytes = 4 * static_cast<std::uint64_t>(plan.num_splits) * cpu_partial_floats(problem, total_rows);
@@ -116,7 +143,8 @@ std::string to_string(const Plan& plan) {
          << " digest=" << std::hex << plan.digest;
     return text.str();
   }
-  text << " tile_m=" << plan.tile_m << " tile_n=" << plan.tile_n << " num_splits=" << plan.num_splits
+  text << " tile_m=" << plan.tile_m << " tile_n=" << plan.tile_n << " tile_heads=" << plan.tile_heads
+       << " tile_batches=" << plan.tile_batches << " num_splits=" << plan.num_splits
        << " split_keys=" << plan.split_keys << " threads=" << plan.num_threads
        << " scratch_bytes=" << plan.scratch_bytes << " partial_bytes=" << plan.partial_bytes << " digest=" << std::hex
        << plan.digest;

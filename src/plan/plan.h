@@ -12,8 +12,11 @@ namespace fovea {
 struct Plan {
   Problem problem;
   Choice choice;
-  std::int64_t tile_m = 0;      // query rows per task (cpu: all query heads of one kv head packed, row = i*group + g)
-  std::int64_t tile_n = 0;      // keys per block
+  std::int64_t tile_m = 0;  // query rows per task (cpu: all query heads of one kv head packed, row = i*group + g)
+  std::int64_t tile_n = 0;  // keys per block
+  // kv heads and batch entries of one task: above 1 where they read the same rows of mask and bias (not both above 1)
+  std::int64_t tile_heads = 1;
+  std::int64_t tile_batches = 1;
   std::int32_t num_splits = 1;  // parts of the key range that run as separate tasks and are merged
   std::int64_t split_keys = 0;  // keys per split, a multiple of tile_n
   std::int32_t num_threads = 1;

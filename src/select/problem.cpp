@@ -24,6 +24,7 @@ std::string masks_text(const Problem& p) {
   if (p.has_offset) out += cat(" q_offset=", p.q_offset, " kv_offset=", p.kv_offset);
   if (p.mask != HeadMode::absent) out += cat(" mask(", name(p.mask), ")");
   if (p.bias != HeadMode::absent) out += cat(" bias(", name(p.bias), " ", fovea_dtype_name(p.bias_dtype), ")");
+  if (p.scores_per_batch) out += " scores_per_batch";
   return out;
 }
 

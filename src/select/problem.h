@@ -24,6 +24,7 @@ struct Problem {
   KvLayout kv_layout = KvLayout::dense;
   HeadMode mask = HeadMode::absent;
   HeadMode bias = HeadMode::absent;
+  bool scores_per_batch = false;  // mask or bias has rows of its own for each batch entry
   bool causal = false;
   bool has_window_left = false;
   bool has_window_right = false;

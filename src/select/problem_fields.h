@@ -16,11 +16,11 @@ std::string_view name(fovea_device_type device);
 // Calls visit(name, field) for every field of `problem` (const or not), in declaration order.
 template <class P, class Visit>
 void visit_fields(P& problem, Visit&& visit) {
-  auto& [dtype, out_dtype, bias_dtype, device, q_layout, kv_layout, mask, bias, causal, has_window_left,
-         has_window_right, has_offset, has_sink, has_lse, batch_invariant, forbid_slow, unit_stride_d, has_seqused,
-         batch, num_heads_q, num_heads_kv, head_dim_qk, head_dim_v, seqlen_q, seqlen_kv, total_q, page_size,
-         window_left, window_right, q_offset, kv_offset, requested_splits, align_qkv, align_out, softmax_scale,
-         softcap] = problem;
+  auto& [dtype, out_dtype, bias_dtype, device, q_layout, kv_layout, mask, bias, scores_per_batch, causal,
+         has_window_left, has_window_right, has_offset, has_sink, has_lse, batch_invariant, forbid_slow, unit_stride_d,
+         has_seqused, batch, num_heads_q, num_heads_kv, head_dim_qk, head_dim_v, seqlen_q, seqlen_kv, total_q,
+         page_size, window_left, window_right, q_offset, kv_offset, requested_splits, align_qkv, align_out,
+         softmax_scale, softcap] = problem;
   visit("dtype", dtype);
   visit("out_dtype", out_dtype);
   visit("bias_dtype", bias_dtype);
@@ -29,6 +29,7 @@ void visit_fields(P& problem, Visit&& visit) {
   visit("kv_layout", kv_layout);
   visit("mask", mask);
   visit("bias", bias);
+  visit("scores_per_batch", scores_per_batch);
   visit("causal", causal);
   visit("has_window_left", has_window_left);
   visit("has_window_right", has_window_right);

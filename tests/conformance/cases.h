@@ -48,7 +48,7 @@ inline constexpr u32 kWideFactor = 8;
 inline constexpr u32 kWgmmaExtra = 2048 + 1024;  // words of A, and of registers
 
 inline constexpr Case kCases[] = {
-    {"arithmetic", "arithmetic", 128, 1, 0, 3 * 128, 7 * 128, 6, Input::f32},
+    {"arithmetic", "arithmetic", 128, 1, 0, 3 * 128, 7 * 128, 5, Input::f32},
     {"approximate", "approximate", 128, 1, 0, 128, 5 * 128, 4, Input::f32, Compare::ulp_f32},
     {"convert", "convert", 128, 1, 0, 3 * 128, 10 * 128, 4, Input::f32},
     {"integer", "integer", 128, 1, 0, 3 * 128, 6 * 128, 2, Input::bits},
@@ -82,7 +82,7 @@ inline constexpr Case kCases[] = {
     {"tma", "tma", 32, 1, kTmaSlots * 1024 + 64, 4096, kTmaOutWords, 1, Input::f32, Compare::exact, Tier::golden, true},
     {"tma_multicast", "tma_multicast", 32, 2, 3 * 1024 + 64, 4096, 3 * 256, 2, Input::f32, Compare::exact, Tier::golden,
      true},
-    {"reallocation", "reallocation", 256, 1, 0, 256, 256, 1, Input::bits},
+    {"reallocation", "reallocation", 384, 1, 0, 384, 384, 1, Input::bits},
     {"wgmma_bf16_n64", "wgmma_bf16_n64", 128, 1, 8192 + 8192, kWgmmaExtra + 2048, 512, 4, Input::mma_bf16},
     {"wgmma_bf16_n128_trans_b", "wgmma_bf16_n128_trans_b", 128, 1, 8192 + 8192, kWgmmaExtra + 2048, 512, 4,
      Input::mma_bf16},

@@ -15,6 +15,9 @@
 #include "model/tensor_map.h"
 
 namespace fovea::conformance {
+
+void PrintTo(const Case& test, std::ostream* out) { *out << test.name; }
+
 namespace {
 
 constexpr int kShownDifferences = 8;

@@ -101,8 +101,10 @@ u32 tiny_value(Random& random, u32 group, Operand operand) {
       case 2:
       case 5:
       case 7:
+      case 8:
         return random.real(-149, -127);
       case 3:
+      case 9:
         return random.real(-126, -120);
       default:
         return random.sign();
@@ -121,6 +123,9 @@ u32 tiny_value(Random& random, u32 group, Operand operand) {
     case 4:
     case 5:
       return a ? random.real(-133, -127) : random.real(-10, 6);
+    case 8:
+    case 9:
+      return near_tiny(random);
     default:
       return a && !random.one_in(16) ? 0U : random.real(-78, -62);
   }

@@ -31,7 +31,10 @@ class EngineAmx {
  public:
   static constexpr std::int64_t kSubRows = 64;
   static_assert(kSubRows <= kCpuSubRowsMax);
+  static constexpr std::int64_t kGroupRows = 32;
+  static_assert(kSubRows / kGroupRows <= kRowGroupsMax);
   static constexpr Exp kExp = Exp::fast;
+  static constexpr bool kScoresKept = true;        // weights do not overwrite them
   static constexpr std::int64_t kBlockKeys = 256;  // the largest tile_n of this kernel
   static constexpr std::int64_t kScoreStride =
       kBlockKeys + 16;  // a cache line more, so that rows spread over cache sets
@@ -40,6 +43,8 @@ class EngineAmx {
   static constexpr std::int64_t kWeightBytes = kWeightStride * 2;
   static constexpr std::int64_t kTileWords = 512;  // bf16 elements of one tile
   static_assert(kSubRows * (kScoreBytes + kWeightBytes) <= kCpuScoreFloats * 4);
+
+  using Session = TileConfig;
 
   explicit EngineAmx(const TileTask& task)
       : task_(task),
@@ -102,7 +107,9 @@ class EngineAmx {
     const u16* q = task_.buffer<u16>(task_.layout.q) + first * dqk_pad_;
     for (std::int64_t n = visible.begin; n < visible.end; n += 32) {
       const u16* k = task_.buffer<u16>(task_.layout.k) + n * dqk_pad_;
-      for (std::int64_t r = 0; r < rows; r += 32) {
+      for (std::int64_t r = 0; r < rows; r += kGroupRows) {
+        const KeyRange keys = visible.group(r / kGroupRows);
+        if (n + 32 <= keys.begin || n >= keys.end) continue;
         std::byte* s = reinterpret_cast<std::byte*>(score_row(task_, r) + (n - visible.begin));
         if (rows - r > 16) {
           score_block(q + r * dqk_pad_, k, s);
@@ -116,12 +123,14 @@ class EngineAmx {
   HWY_INLINE void values(std::int64_t first, std::int64_t rows, const Visible& visible) const {
     for (std::int64_t c = 0; c < dv_pad_; c += 32) {
       const u16* v = task_.buffer<u16>(task_.layout.v) + c / 16 * kTileWords;
-      for (std::int64_t r = 0; r < rows; r += 32) {
+      for (std::int64_t r = 0; r < rows; r += kGroupRows) {
+        const KeyRange keys = whole_panels(visible.group(r / kGroupRows));
+        const u16* weights = weight_row(task_, r) + (keys.begin - visible.begin);
         float* o = task_.buffer<float>(task_.layout.o) + (first + r) * dv_pad_ + c;
         if (rows - r > 16) {
-          value_block(weight_row(task_, r), v, o, visible);
+          value_block(weights, v, o, keys);
         } else {
-          value_block_narrow(weight_row(task_, r), v, o, visible);
+          value_block_narrow(weights, v, o, keys);
         }
       }
     }
@@ -230,21 +239,21 @@ class EngineAmx {
   }
 
   // o[32][32] += p[32][keys] * v[keys][32]
-  HWY_INLINE void value_block(const u16* weights, const u16* v, float* o, const Visible& visible) const {
+  HWY_INLINE void value_block(const u16* weights, const u16* v, float* o, const KeyRange& keys) const {
     const std::int64_t o_bytes = 4 * dv_pad_;
     const std::byte* p = reinterpret_cast<const std::byte*>(weights);
     FOVEA_TILE_LOAD(0, o, o_bytes);
     FOVEA_TILE_LOAD(1, o + 16, o_bytes);
     FOVEA_TILE_LOAD(2, o + 16 * dv_pad_, o_bytes);
     FOVEA_TILE_LOAD(3, o + 16 * dv_pad_ + 16, o_bytes);
-    for (std::int64_t n = visible.begin; n < visible.end; n += 32) {
+    for (std::int64_t n = keys.begin; n < keys.end; n += 32) {
       const u16* tiles = v + n * dv_pad_;
-      FOVEA_TILE_LOAD(4, p + 2 * (n - visible.begin), kWeightBytes);
+      FOVEA_TILE_LOAD(4, p + 2 * (n - keys.begin), kWeightBytes);
       FOVEA_TILE_LOAD(6, tiles, 64);
       FOVEA_TILE_DOT(0, 4, 6);
       FOVEA_TILE_LOAD(7, tiles + kTileWords, 64);
       FOVEA_TILE_DOT(1, 4, 7);
-      FOVEA_TILE_LOAD(5, p + 16 * kWeightBytes + 2 * (n - visible.begin), kWeightBytes);
+      FOVEA_TILE_LOAD(5, p + 16 * kWeightBytes + 2 * (n - keys.begin), kWeightBytes);
       FOVEA_TILE_DOT(2, 5, 6);
       FOVEA_TILE_DOT(3, 5, 7);
     }
@@ -255,12 +264,12 @@ class EngineAmx {
   }
 
   // o[16][32] += p[16][keys] * v[keys][32]
-  HWY_INLINE void value_block_narrow(const u16* weights, const u16* v, float* o, const Visible& visible) const {
+  HWY_INLINE void value_block_narrow(const u16* weights, const u16* v, float* o, const KeyRange& keys) const {
     const std::byte* p = reinterpret_cast<const std::byte*>(weights);
     FOVEA_TILE_LOAD(0, o, 4 * dv_pad_);
     FOVEA_TILE_LOAD(1, o + 16, 4 * dv_pad_);
-    for (std::int64_t n = visible.begin; n < visible.end; n += 32) {
-      FOVEA_TILE_LOAD(4, p + 2 * (n - visible.begin), kWeightBytes);
+    for (std::int64_t n = keys.begin; n < keys.end; n += 32) {
+      FOVEA_TILE_LOAD(4, p + 2 * (n - keys.begin), kWeightBytes);
       FOVEA_TILE_LOAD(6, v + n * dv_pad_, 64);
       FOVEA_TILE_DOT(0, 4, 6);
       FOVEA_TILE_LOAD(7, v + n * dv_pad_ + kTileWords, 64);
@@ -270,7 +279,6 @@ class EngineAmx {
     FOVEA_TILE_STORE(1, o + 16, 4 * dv_pad_);
   }
 
-  TileConfig tiles_;
   const TileTask& task_;
   std::int64_t dqk_, dv_, dqk_pad_, dv_pad_;
 };

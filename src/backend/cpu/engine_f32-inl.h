@@ -19,11 +19,16 @@ class EngineF32 {
  public:
   static constexpr std::int64_t kSubRows = 48;
   static_assert(kSubRows <= kCpuSubRowsMax && kCpuRowUnit % kSubRows == 0);
+  static constexpr std::int64_t kGroupRows = kGemmRows;
+  static_assert(kSubRows / kGroupRows <= kRowGroupsMax);
   static constexpr Exp kExp = Exp::precise;
+  static constexpr bool kScoresKept = false;
   static constexpr int kScoreStride = 128;       // floats between rows of s; the largest tile_n of this kernel
   static constexpr std::int64_t kDotChunk = 32;  // dims per partial sum of a score
   static_assert(kSubRows * kScoreStride <= kCpuScoreFloats);
   static_assert(kSubRows % kGemmRows == 0 && kCpuPanel % panel_width() == 0);
+
+  struct Session {};
 
   explicit EngineF32(const TileTask& task)
       : task_(task), dqk_(task.problem().head_dim_qk), dv_(task.problem().head_dim_v), tile_n_(task.plan->tile_n) {}
@@ -39,15 +44,26 @@ class EngineF32 {
     hn::StoreU(w1, DF(), weights + n + lanes());
   }
 
+  // Vectors of rows, the last ones first: what a vector writes past its kGemmRows floats is written again by the next
+  // column, the next vector or the next group; past the last group lies kCpuPackSlack.
   HWY_INLINE void pack_q() const {
-    const float sign = task_.problem().softmax_scale < 0.0F ? -1.0F : 1.0F;
+    constexpr std::int64_t kStep = lanes();
+    const bool flip = task_.problem().softmax_scale < 0.0F;
     const RowView& q = task_.operands->q;
+    const std::int64_t padded = (dqk_ + 3) / 4 * 4;
     float* stage = task_.buffer<float>(task_.layout.stage);
-    float* packed = task_.buffer<float>(task_.layout.q);
-    for (std::int64_t r = 0; r < task_.rows; ++r) {
-      load_row(q.dtype, query_address(task_, r), q.stride_d, dqk_, dqk_, stage);
-      float* dst = packed + r / kGemmRows * kGemmRows * dqk_ + r % kGemmRows;
-      for (std::int64_t c = 0; c < dqk_; ++c) dst[c * kGemmRows] = sign * stage[c];
+    float* group = task_.buffer<float>(task_.layout.q);
+    for (std::int64_t first = 0; first < task_.rows; first += kGemmRows, group += kGemmRows * dqk_) {
+      for (std::int64_t i = (kGemmRows - 1) / kStep * kStep; i >= 0; i -= kStep) {
+        std::array<const float*, static_cast<std::size_t>(kStep)> rows;
+        for (std::int64_t j = 0; j < kStep; ++j) {
+          const std::int64_t r = std::min({first + i + j, first + kGemmRows - 1, task_.rows - 1});
+          rows[static_cast<std::size_t>(j)] =
+              stage_row(q, query_address(task_, r), dqk_, padded, stage + j * task_.layout.dqk_pad);
+        }
+        transpose(rows, padded, group + i, kGemmRows);
+      }
+      for (std::int64_t c = 0; flip && c < kGemmRows * dqk_; ++c) group[c] = -group[c];
     }
   }
 
@@ -105,6 +121,8 @@ class EngineF32 {
       const float* panel = k_panel(task_.buffer<float>(task_.layout.k), n);
       float* s = score_row(task_, 0) + (n - visible.begin);
       for (std::int64_t r = 0; r < rows; r += kGemmRows) {
+        const KeyRange keys = visible.group(r / kGemmRows);
+        if (n + panel_width() <= keys.begin || n >= keys.end) continue;
         const int count = static_cast<int>(std::min<std::int64_t>(kGemmRows, rows - r));
         for (std::int64_t c = 0; c < dqk_; c += kDotChunk) {
           const GemmOperands g{q + r * dqk_ + c * kGemmRows,  panel + c * panel_width(),
@@ -118,10 +136,17 @@ class EngineF32 {
 
   HWY_INLINE void values(std::int64_t first, std::int64_t rows, const Visible& visible) const {
     for (std::int64_t c = 0; c < dv_; c += panel_width()) {
-      const float* panel = task_.buffer<float>(task_.layout.v) + c * tile_n_ + visible.begin * panel_width();
+      const float* panel = task_.buffer<float>(task_.layout.v) + c * tile_n_;
       for (std::int64_t r = 0; r < rows; r += kGemmRows) {
+        const KeyRange keys = visible.group(r / kGemmRows);
+        if (keys.begin >= keys.end) continue;
         float* o = task_.buffer<float>(task_.layout.o) + (first + r) * task_.layout.dv_pad + c;
-        const GemmOperands g{weight_row(task_, r), panel, o, task_.layout.dv_pad, visible.end - visible.begin, true};
+        const GemmOperands g{weight_row(task_, r) + (keys.begin - visible.begin),
+                             panel + keys.begin * panel_width(),
+                             o,
+                             task_.layout.dv_pad,
+                             keys.end - keys.begin,
+                             true};
         const int count = static_cast<int>(std::min<std::int64_t>(kGemmRows, rows - r));
         if (c + lanes() < dv_) {
           gemm_rows<AStrides<kScoreStride, 1>, 2>(g, count);

@@ -2,6 +2,8 @@
 #include "backend/cpu/forward.h"
 
 #include <algorithm>
+#include <array>
+#include <span>
 
 #include "backend/cpu/tile.h"
 #include "core/cpu_features.h"
@@ -11,7 +13,7 @@ namespace {
 
 // What one thread scratch and the call share; offsets are multiples of 64.
 struct WorkspaceMap {
-  std::uint64_t tiles = 0;    // [batch + 1] int64: number of row tiles before each batch entry
+  std::uint64_t tiles = 0;    // [batch groups + 1] int64: number of row tiles before each group of tile_batches entries
   std::uint64_t parts = 0;    // [num_splits] PartView
   std::uint64_t partial = 0;  // [num_splits][total_q * num_heads_q] x (head_dim_v + 2) fp32
   std::uint64_t scratch = 0;  // [num_threads][scratch_bytes]
@@ -37,24 +39,26 @@ class ForwardRun {
         operands_(operands),
         map_(workspace_map(plan)),
         memory_(memory),
-        layout_(cpu_tile_layout(problem_, plan.choice.kernel, plan.tile_m, plan.tile_n)),
+        layout_(cpu_tile_layout(problem_, plan.choice.kernel, plan.tile_m, plan.tile_n,
+                                plan.tile_heads * plan.tile_batches)),
         group_(problem_.num_heads_q / problem_.num_heads_kv),
+        batch_groups_((problem_.batch + plan.tile_batches - 1) / plan.tile_batches),
+        head_groups_((problem_.num_heads_kv + plan.tile_heads - 1) / plan.tile_heads),
         base_row_(problem_.q_layout == QLayout::varlen ? operands.cu_seqlens_q.at(0) : 0),
         partial_rows_(problem_.total_q * problem_.num_heads_q) {
     std::int64_t* tiles = at<std::int64_t>(map_.tiles);
     tiles[0] = 0;
-    for (std::int64_t b = 0; b < problem_.batch; ++b)
-      tiles[b + 1] = tiles[b] + row_tiles(sequence(problem_, operands_, b));
+    for (std::int64_t g = 0; g < batch_groups_; ++g)
+      tiles[g + 1] = tiles[g] + row_tiles(sequence(problem_, operands_, g * plan_.tile_batches));
   }
 
-  std::int64_t tasks() const {
-    return at<std::int64_t>(map_.tiles)[problem_.batch] * problem_.num_heads_kv * plan_.num_splits;
-  }
+  std::int64_t tasks() const { return at<std::int64_t>(map_.tiles)[batch_groups_] * head_groups_ * plan_.num_splits; }
 
   void run_task(std::int64_t index, int slot) const {
-    const TileTask task = make_task(index, slot);
-    if (plan_.choice.kernel == KernelId::cpu_fwd_amx_bf16) return tile_amx_bf16(task);
-    tile_f32(task);
+    std::array<TileTask, kCpuMembersMax> storage;
+    const std::span<const TileTask> members = make_members(index, slot, storage);
+    if (plan_.choice.kernel == KernelId::cpu_fwd_amx_bf16) return tile_amx_bf16(members);
+    tile_f32(members);
   }
 
   void merge_splits(ThreadPool& pool) const {
@@ -79,19 +83,35 @@ class ForwardRun {
   }
   float* partial_m(std::int64_t split) const { return partial_out(split) + partial_rows_ * problem_.head_dim_v; }
 
-  // Order: batch entry, kv head, row tile from the last (most keys under causal) to the first, split.
-  TileTask make_task(std::int64_t index, int slot) const {
-    const std::int64_t per_tile = problem_.num_heads_kv * plan_.num_splits;
+  // Order: group of batch entries, group of kv heads, row tile from the last (most keys under causal) to the first,
+  // split.
+  std::span<const TileTask> make_members(std::int64_t index, int slot,
+                                         std::array<TileTask, kCpuMembersMax>& storage) const {
+    const std::int64_t per_tile = head_groups_ * plan_.num_splits;
     const std::int64_t* tiles = at<std::int64_t>(map_.tiles);
-    const std::int64_t b = std::upper_bound(tiles, tiles + problem_.batch + 1, index / per_tile) - tiles - 1;
-    const std::int64_t count = tiles[b + 1] - tiles[b];
-    const std::int64_t inside = index - tiles[b] * per_tile;
+    const std::int64_t g = std::upper_bound(tiles, tiles + batch_groups_ + 1, index / per_tile) - tiles - 1;
+    const std::int64_t count = tiles[g + 1] - tiles[g];
+    const std::int64_t inside = index - tiles[g] * per_tile;
     const std::int64_t split = inside % plan_.num_splits;
     const std::int64_t tile = count - 1 - inside / plan_.num_splits % count;
+    const std::int64_t first_head = inside / (plan_.num_splits * count) * plan_.tile_heads;
 
+    std::size_t used = 0;
+    for (std::int64_t i = 0; i < plan_.tile_heads * plan_.tile_batches; ++i) {
+      const std::int64_t b = g * plan_.tile_batches + i % plan_.tile_batches;
+      const std::int64_t head = first_head + i / plan_.tile_batches;
+      if (b >= problem_.batch || head >= problem_.num_heads_kv) continue;
+      storage[used] = make_member(b, head, tile, split, slot);
+      storage[used].layout = layout_.of_member(i);
+      ++used;
+    }
+    return {storage.data(), used};
+  }
+
+  TileTask make_member(std::int64_t b, std::int64_t head, std::int64_t tile, std::int64_t split, int slot) const {
     TileTask task{.plan = &plan_, .operands = &operands_, .layout = layout_, .seq = sequence(problem_, operands_, b)};
     task.b = b;
-    task.kv_head = inside / (plan_.num_splits * count);
+    task.kv_head = head;
     task.group = group_;
     task.row_begin = tile * plan_.tile_m;
     task.rows = std::min(plan_.tile_m, group_ * task.seq.q_rows - task.row_begin);
@@ -138,6 +158,8 @@ class ForwardRun {
   std::byte* memory_;
   CpuTileLayout layout_;
   std::int64_t group_;
+  std::int64_t batch_groups_;
+  std::int64_t head_groups_;
   std::int64_t base_row_;
   std::int64_t partial_rows_;
 };

@@ -17,7 +17,8 @@ HWY_BEFORE_NAMESPACE();
 namespace fovea::cpu {
 namespace HWY_NAMESPACE {
 
-inline constexpr float kRescaleSlack = 5.0F;  // natural units
+inline constexpr float kRescaleSlack = 5.0F;     // natural units
+inline constexpr float kLargestWeight = 148.4F;  // e^kRescaleSlack
 
 // |m| up to which m*log2(e) is rounded once for the whole row: every weight is off by the same factor, which cancels in
 // out and puts |m|*2^-24 into lse. Far below the lse tolerance of the dtype (contract section 5).
@@ -30,8 +31,6 @@ HWY_INLINE VF minus_infinity() { return hn::Set(DF(), kMinusInfinity); }
 struct ScoreRule {
   float scale;    // >= 0; the sign of softmax_scale went into q
   float softcap;  // 0 = none
-  bool has_bias;
-  bool plain() const { return softcap == 0.0F && !has_bias; }
 };
 
 // Scores of one row for keys [begin, end) of a block; s[0] belongs to key `begin`. Both are multiples of two vectors.
@@ -106,15 +105,31 @@ struct RowState {
   std::int64_t o_count;
 };
 
-HWY_INLINE VF row_max(const ScoreSpan& span) {
+struct Extremes {
+  VF top;         // the largest scale*s + bias in some lane
+  VF least_bias;  // the least bias in some lane; 0 when there is none
+};
+
+template <BiasForm kForm>
+HWY_INLINE Extremes extremes(const ScoreSpan& span, float scale, const BiasRow& bias) {
   const DF d;
-  VF x = minus_infinity();
-  VF y = minus_infinity();
+  const VF factor = hn::Set(d, scale);
+  VF top[2] = {minus_infinity(), minus_infinity()};
+  VF least[2] = {hn::Zero(d), hn::Zero(d)};
   for (std::int64_t i = 0; i < span.count(); i += 2 * lanes()) {
-    x = hn::Max(x, hn::LoadU(d, span.s + i));
-    y = hn::Max(y, hn::LoadU(d, span.s + i + lanes()));
+    for (int j = 0; j < 2; ++j) {
+      const VF s = hn::LoadU(d, span.s + i + j * lanes());
+      if constexpr (kForm == BiasForm::none) {
+        top[j] = hn::Max(top[j], s);
+      } else {
+        const VF b = load_bias<kForm>(bias, span.begin + i + j * lanes());
+        top[j] = hn::Max(top[j], hn::MulAdd(s, factor, b));
+        least[j] = hn::Min(least[j], b);
+      }
+    }
   }
-  return hn::Max(x, y);
+  const VF largest = hn::Max(top[0], top[1]);
+  return {kForm == BiasForm::none ? hn::Mul(largest, factor) : largest, hn::Min(least[0], least[1])};
 }
 
 // Raises the stabiliser when a score passes it by the slack. `top` holds the largest new score in some lane.
@@ -122,7 +137,7 @@ HWY_INLINE void raise_max(VF top, const RowState& row) {
   const DF d;
   if (hn::AllFalse(d, hn::Gt(top, hn::Set(d, *row.m + kRescaleSlack)))) return;
   const float raised = hn::GetLane(hn::MaxOfLanes(d, top));
-  const float alpha = *row.m == -std::numeric_limits<float>::infinity() ? 0.0F : std::exp(*row.m - raised);
+  const float alpha = *row.m == kMinusInfinity ? 0.0F : std::exp(*row.m - raised);
   *row.m = raised;
   const VF factor = hn::Set(d, alpha);
   hn::StoreU(hn::Mul(hn::LoadU(d, row.l), factor), d, row.l);
@@ -132,23 +147,20 @@ HWY_INLINE void raise_max(VF top, const RowState& row) {
 }
 
 // Hands each pair of weight vectors to store(w0, w1, i), keys span.begin + i on, which may write over the scores that
-// were read for it. weight = 2^((s*scale - m)*log2 e). Fused: s*c - m*c in one rounding; otherwise s holds finished
-// scores of any size.
-template <Exp kExp, bool kFused, class Store>
-HWY_INLINE void weigh(const ScoreSpan& span, float scale, const RowState& row, const Store& store) {
+// were read for it. weight = 2^((s - m)*log2 e) of finished scores of any size.
+template <Exp kExp, class Store>
+HWY_INLINE void weigh_finished(const ScoreSpan& span, const RowState& row, const Store& store) {
   const DF d;
-  const float m = *row.m == -std::numeric_limits<float>::infinity() ? 0.0F : *row.m;
-  const VF factor = hn::Set(d, kFused ? scale * kLog2e : kLog2e);
-  const VF shift = hn::Set(d, kFused ? m * kLog2e : m);
-  const auto weight = [&](VF x) {
-    if constexpr (kFused) return exp2<kExp>(hn::MulSub(x, factor, shift));
-    return exp2<kExp>(hn::Mul(hn::Sub(x, shift), factor));
+  const VF log2e = hn::Set(d, kLog2e);
+  const VF shift = hn::Set(d, *row.m == kMinusInfinity ? 0.0F : *row.m);
+  const auto weight = [&](std::int64_t i) {
+    return exp2<kExp>(hn::Mul(hn::Sub(hn::LoadU(d, span.s + i), shift), log2e));
   };
   VF sum0 = hn::LoadU(d, row.l);
   VF sum1 = hn::Zero(d);
   for (std::int64_t i = 0; i < span.count(); i += 2 * lanes()) {
-    const VF w0 = weight(hn::LoadU(d, span.s + i));
-    const VF w1 = weight(hn::LoadU(d, span.s + i + lanes()));
+    const VF w0 = weight(i);
+    const VF w1 = weight(i + lanes());
     sum0 = hn::Add(sum0, w0);
     sum1 = hn::Add(sum1, w1);
     store(w0, w1, i);
@@ -156,23 +168,78 @@ HWY_INLINE void weigh(const ScoreSpan& span, float scale, const RowState& row, c
   hn::StoreU(hn::Add(sum0, sum1), d, row.l);
 }
 
-// One row of a block whose scores went through finish_scores(); `top` is what that returned. Not fused: the largest
-// score then weighs exactly 1, and a row with one visible key is exact.
-template <Exp kExp, class Store>
-HWY_INLINE void softmax_finished_row(const ScoreSpan& span, VF top, const RowState& row, const Store& store) {
-  raise_max(top, row);
-  weigh<kExp, false>(span, 1.0F, row, store);
+// The same from scores as the product left them: s*c + (bias*log2 e - m*log2 e), fused. On trial it returns false, and
+// leaves the sum alone, when a lane's weights exceed what one weight may reach or are NaN: a score may have passed m by
+// the slack, or met a bias of -inf when it was Inf or NaN.
+template <Exp kExp, BiasForm kForm, bool kTrial, class Store>
+HWY_INLINE bool weigh_open(const ScoreSpan& span, const ScoreRule& rule, const BiasRow& bias, const RowState& row,
+                           const Store& store) {
+  const DF d;
+  const VF log2e = hn::Set(d, kLog2e);
+  const VF factor = hn::Set(d, rule.scale * kLog2e);
+  const VF shift = hn::Set(d, *row.m == kMinusInfinity ? 0.0F : *row.m * kLog2e);
+  const auto weight = [&](std::int64_t i) {
+    const VF s = hn::LoadU(d, span.s + i);
+    if constexpr (kForm == BiasForm::none) return exp2<kExp>(hn::MulSub(s, factor, shift));
+    return exp2<kExp>(hn::MulAdd(s, factor, hn::MulSub(load_bias<kForm>(bias, span.begin + i), log2e, shift)));
+  };
+  VF sum0 = hn::Zero(d);
+  VF sum1 = hn::Zero(d);
+  for (std::int64_t i = 0; i < span.count(); i += 2 * lanes()) {
+    const VF w0 = weight(i);
+    const VF w1 = weight(i + lanes());
+    sum0 = hn::Add(sum0, w0);
+    sum1 = hn::Add(sum1, w1);
+    store(w0, w1, i);
+  }
+  sum0 = hn::Add(sum0, sum1);
+  if (kTrial && !hn::AllTrue(d, hn::Le(sum0, hn::Set(d, kLargestWeight)))) return false;
+  hn::StoreU(hn::Add(hn::LoadU(d, row.l), sum0), d, row.l);
+  return true;
 }
 
-// One row of a block of which every key is visible, without softcap and bias: scores as the product left them.
+// One row of a block whose scores go through finish_scores(). Not fused: the largest score then weighs exactly 1, and a
+// row with one visible key is exact.
 template <Exp kExp, class Store>
-HWY_INLINE void softmax_plain_row(const ScoreSpan& span, const ScoreRule& rule, const RowState& row,
-                                  const Store& store) {
-  const VF top = hn::Mul(row_max(span), hn::Set(DF(), rule.scale));
-  raise_max(top, row);
-  if (std::abs(*row.m) <= kFusedLimit<kExp>) return weigh<kExp, true>(span, rule.scale, row, store);
-  finish_scores(span, rule, {}, nullptr);
-  weigh<kExp, false>(span, 1.0F, row, store);
+HWY_INLINE void softmax_finished_row(const ScoreSpan& span, const ScoreRule& rule, const BiasRow& bias,
+                                     const std::uint64_t* bits, const RowState& row, const Store& store) {
+  raise_max(finish_scores(span, rule, bias, bits), row);
+  weigh_finished<kExp>(span, row, store);
+}
+
+template <Exp kExp>
+HWY_INLINE bool may_fuse(const RowState& row) {
+  return std::abs(*row.m) <= kFusedLimit<kExp>;
+}
+
+// One row of a block of which every key is visible, without softcap. A bias of -inf hides keys whatever their scores
+// are, and that is finish_scores()'s work. Where weights do not replace scores (kKept) the row is first weighed with
+// the maximum that it has: after the first block that is mostly good enough, and scores and bias are read once.
+template <Exp kExp, bool kKept, BiasForm kForm, class Store>
+HWY_INLINE void softmax_open_row(const ScoreSpan& span, const ScoreRule& rule, const BiasRow& bias, const RowState& row,
+                                 const Store& store) {
+  if constexpr (kKept) {
+    if (may_fuse<kExp>(row) && weigh_open<kExp, kForm, true>(span, rule, bias, row, store)) return;
+  }
+  const Extremes found = extremes<kForm>(span, rule.scale, bias);
+  if (!hn::AllFalse(DF(), hn::Eq(found.least_bias, minus_infinity()))) {
+    return softmax_finished_row<kExp>(span, rule, bias, nullptr, row, store);
+  }
+  raise_max(found.top, row);
+  if (may_fuse<kExp>(row)) {
+    weigh_open<kExp, kForm, false>(span, rule, bias, row, store);
+  } else {
+    finish_scores(span, rule, bias, nullptr);
+    weigh_finished<kExp>(span, row, store);
+  }
+}
+
+template <Exp kExp, bool kKept, class Store>
+HWY_INLINE void softmax_open_row(const ScoreSpan& span, const ScoreRule& rule, const BiasRow& bias, const RowState& row,
+                                 const Store& store) {
+  if (bias.form == BiasForm::f32) return softmax_open_row<kExp, kKept, BiasForm::f32>(span, rule, bias, row, store);
+  if (bias.form == BiasForm::bf16) return softmax_open_row<kExp, kKept, BiasForm::bf16>(span, rule, bias, row, store);
+  softmax_open_row<kExp, kKept, BiasForm::none>(span, rule, bias, row, store);
 }
 
 }  // namespace HWY_NAMESPACE

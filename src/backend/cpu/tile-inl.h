@@ -63,57 +63,69 @@ HWY_INLINE BiasRow block_bias(const ScoreView& view, const std::byte* row, std::
   return {BiasForm::f32, reinterpret_cast<const std::byte*>(stage)};
 }
 
-// The bias of the rows of a sub-tile, row by row. Rows lie far apart: each asks for its successor in the next sub-tile.
+// A member of a task, and where it stands in the key block and sub-tile of the moment.
+struct Member {
+  const TileTask* task = nullptr;
+  KeyRange range;
+  bool packed = false;  // K and V of the block
+  bool finite = true;   // its V
+  Visible visible;
+  std::int64_t rows = 0;  // of the sub-tile; 0 when they see no key
+
+  RowBits* bits() const { return task->buffer<RowBits>(task->layout.bits); }
+};
+
+// The bias of one row of a sub-tile after the other. Members of a task read the same row, one after the other too, so
+// that it comes from the level-1 cache. Rows lie far apart: each asks for the one after the next.
 class BiasRows {
  public:
-  BiasRows(const TileTask& task, std::int64_t n0, const Visible& visible)
-      : task_(task), count_(task.key_end - n0), end_(visible.end) {
-    const ScoreView& view = task.operands->bias;
-    offset_ = n0 * view.stride_k * static_cast<std::int64_t>(element_bytes(view.dtype));
-  }
+  explicit BiasRows(std::int64_t n0) : n0_(n0) {}
 
-  HWY_INLINE const BiasRow& row(std::int64_t r, std::int64_t sub_rows) {
-    const ScoreView& view = task_.operands->bias;
+  HWY_INLINE const BiasRow& row(const TileTask& task, std::int64_t r, std::int64_t end) {
+    const ScoreView& view = task.operands->bias;
     if (view.data == nullptr) return row_;
-    const std::byte* source = score_rows(task_, true)[r] + offset_;
-    if (source == source_) return row_;
-    source_ = source;
-    row_ = block_bias(view, source, count_, end_, task_.buffer<float>(task_.layout.stage));
-    if (view.stride_k == 1 && r + sub_rows < task_.used_rows()) {
-      const std::int64_t bytes = end_ * static_cast<std::int64_t>(element_bytes(view.dtype));
-      prefetch_row(score_rows(task_, true)[r + sub_rows] + offset_, bytes);
+    const std::int64_t step = view.stride_k * static_cast<std::int64_t>(element_bytes(view.dtype));
+    const std::byte* source = score_rows(task, true)[r] + n0_ * step;
+    const std::int64_t count = std::min(task.key_end - n0_, end);
+    if (source == source_ && count == count_ && end == end_) return row_;
+    if (view.stride_k == 1 && source != source_ && r + kAhead < task.used_rows()) {
+      prefetch_row<3>(score_rows(task, true)[r + kAhead] + n0_ * step, end * step);
     }
+    source_ = source;
+    count_ = count;
+    end_ = end;
+    row_ = block_bias(view, source, count, end, task.buffer<float>(task.layout.stage));
     return row_;
   }
 
  private:
-  const TileTask& task_;
-  std::int64_t count_, end_, offset_;
+  static constexpr std::int64_t kAhead = 2;
+
+  std::int64_t n0_, count_ = 0, end_ = 0;
   const std::byte* source_ = nullptr;
   BiasRow row_;
 };
 
+// Row r of the sub-tile that begins at row `first`.
 template <class Engine>
-HWY_INLINE void softmax_rows(const TileTask& task, std::int64_t n0, std::int64_t first, std::int64_t rows,
-                             const Visible& visible, const RowBits* bits) {
-  const Problem& problem = task.problem();
-  const ScoreRule rule{std::abs(problem.softmax_scale), problem.softcap, task.operands->bias.data != nullptr};
-  const bool finished = !visible.all || !rule.plain();
-  BiasRows bias(task, n0, visible);
-  for (std::int64_t r = 0; r < rows; ++r) {
-    const ScoreSpan span{Engine::score_row(task, r), visible.begin, visible.end};
-    const std::int64_t row = first + r;
-    const RowState state{task.buffer<float>(task.layout.m) + row,
-                         task.buffer<float>(task.layout.l) + row * kCpuMaxLanes,
-                         task.buffer<float>(task.layout.o) + row * task.layout.dv_pad, task.layout.dv_pad};
-    auto* weights = Engine::weight_row(task, r);
-    const auto store = [weights](VF w0, VF w1, std::int64_t i) { Engine::store_weights(weights, w0, w1, i); };
-    if (finished) {
-      const VF top = finish_scores(span, rule, bias.row(row, rows), visible.all ? nullptr : bits[r]);
-      softmax_finished_row<Engine::kExp>(span, top, state, store);
-    } else {
-      softmax_plain_row<Engine::kExp>(span, rule, state, store);
-    }
+HWY_INLINE void softmax_row(const Member& member, std::int64_t first, std::int64_t r, BiasRows& bias) {
+  const TileTask& task = *member.task;
+  const Visible& visible = member.visible;
+  const KeyRange keys = whole_panels(visible.group(r / Engine::kGroupRows));
+  if (keys.begin >= keys.end) return;
+  const std::int64_t row = first + r;
+  const ScoreRule rule{std::abs(task.problem().softmax_scale), task.problem().softcap};
+  const ScoreSpan span{Engine::score_row(task, r) + (keys.begin - visible.begin), keys.begin, keys.end};
+  const RowState state{task.buffer<float>(task.layout.m) + row, task.buffer<float>(task.layout.l) + row * kCpuMaxLanes,
+                       task.buffer<float>(task.layout.o) + row * task.layout.dv_pad, task.layout.dv_pad};
+  auto* weights = Engine::weight_row(task, r) + (keys.begin - visible.begin);
+  const auto store = [weights](VF w0, VF w1, std::int64_t i) { Engine::store_weights(weights, w0, w1, i); };
+  const BiasRow& bias_row = bias.row(task, row, visible.end);
+  if (visible.all && rule.softcap == 0.0F) {
+    softmax_open_row<Engine::kExp, Engine::kScoresKept>(span, rule, bias_row, state, store);
+  } else {
+    const std::uint64_t* bits = visible.all ? nullptr : member.bits()[r];
+    softmax_finished_row<Engine::kExp>(span, rule, bias_row, bits, state, store);
   }
 }
 
@@ -150,41 +162,80 @@ HWY_INLINE void write_rows(const TileTask& task) {
   }
 }
 
+// Scores of rows [first, first + Engine::kSubRows) of one member against the keys of block n0, where they see any.
 template <class Engine>
-HWY_INLINE void run_tile(const TileTask& task) {
-  const std::int64_t tile_n = task.plan->tile_n;
-  std::fill_n(task.buffer<float>(task.layout.m), task.layout.rows_pad, -std::numeric_limits<float>::infinity());
-  std::fill_n(task.buffer<float>(task.layout.l), task.layout.rows_pad * kCpuMaxLanes, 0.0F);
-  std::fill_n(task.buffer<float>(task.layout.o), task.layout.rows_pad * task.layout.dv_pad, 0.0F);
-  const KeyRange range = task_range(task);
-  find_score_rows(task);
-  auto* bits = task.buffer<RowBits>(task.layout.bits);
-  VisibilityScan scan(task, tile_n, bits, task.buffer<float>(task.layout.stage));
-  if (range.begin < range.end) {
-    const Engine engine(task);
-    engine.pack_q();
-    for (std::int64_t n0 = range.begin / tile_n * tile_n; n0 < range.end; n0 += tile_n) {
-      const std::int64_t begin = std::max<std::int64_t>(range.begin - n0, 0);
-      const std::int64_t end = std::min(range.end - n0, tile_n);
-      bool packed = false;
-      bool finite = true;
-      for (std::int64_t first = 0; first < task.used_rows(); first += Engine::kSubRows) {
-        const std::int64_t rows = std::min(Engine::kSubRows, task.used_rows() - first);
-        const Visible visible = scan.scan(first, rows, n0);
-        if (visible.empty()) continue;
-        if (!packed) {
-          engine.pack_k(n0, begin, end);
-          finite = engine.pack_v(n0, begin, end);
-          packed = true;
-        }
-        engine.scores(first, rows, visible);
-        softmax_rows<Engine>(task, n0, first, rows, visible, bits);
-        engine.values(first, rows, visible);
-        if (!finite) add_nonfinite_values<Engine>(task, n0, first, rows, visible, bits);
-      }
+HWY_INLINE void score_sub_tile(Member& member, std::int64_t first, std::int64_t n0) {
+  const TileTask& task = *member.task;
+  const std::int64_t begin = std::max<std::int64_t>(member.range.begin - n0, 0);
+  const std::int64_t end = std::min(member.range.end - n0, task.plan->tile_n);
+  const std::int64_t rows = std::min(Engine::kSubRows, task.used_rows() - first);
+  member.rows = 0;
+  if (begin >= end || rows <= 0) return;
+  VisibilityScan scan(task, Engine::kGroupRows, member.bits(), task.buffer<float>(task.layout.stage));
+  member.visible = scan.scan(first, rows, n0);
+  if (member.visible.empty()) return;
+  member.rows = rows;
+  const Engine engine(task);
+  if (!member.packed) {
+    engine.pack_k(n0, begin, end);
+    member.finite = engine.pack_v(n0, begin, end);
+    member.packed = true;
+  }
+  engine.scores(first, rows, member.visible);
+}
+
+template <class Engine>
+HWY_INLINE void value_sub_tile(const Member& member, std::int64_t first, std::int64_t n0) {
+  if (member.rows == 0) return;
+  Engine(*member.task).values(first, member.rows, member.visible);
+  if (!member.finite) {
+    add_nonfinite_values<Engine>(*member.task, n0, first, member.rows, member.visible, member.bits());
+  }
+}
+
+// The three steps of a sub-tile, each for all members.
+template <class Engine>
+HWY_INLINE void run_sub_tile(std::span<Member> members, std::int64_t first, std::int64_t n0) {
+  for (Member& member : members) score_sub_tile<Engine>(member, first, n0);
+  BiasRows bias(n0);
+  for (std::int64_t r = 0; r < Engine::kSubRows; ++r) {
+    for (const Member& member : members) {
+      if (r < member.rows) softmax_row<Engine>(member, first, r, bias);
     }
   }
-  write_rows(task);
+  for (const Member& member : members) value_sub_tile<Engine>(member, first, n0);
+}
+
+HWY_INLINE void clear_sums(const TileTask& task) {
+  std::fill_n(task.buffer<float>(task.layout.m), task.layout.rows_pad, kMinusInfinity);
+  std::fill_n(task.buffer<float>(task.layout.l), task.layout.rows_pad * kCpuMaxLanes, 0.0F);
+  std::fill_n(task.buffer<float>(task.layout.o), task.layout.rows_pad * task.layout.dv_pad, 0.0F);
+}
+
+template <class Engine>
+HWY_INLINE void run_tile(std::span<const TileTask> tasks) {
+  [[maybe_unused]] const typename Engine::Session session;
+  std::array<Member, kCpuMembersMax> storage;
+  const std::span<Member> members(storage.data(), tasks.size());
+  KeyRange all{std::numeric_limits<std::int64_t>::max(), 0};
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    members[i].task = &tasks[i];
+    members[i].range = task_range(tasks[i]);
+    clear_sums(tasks[i]);
+    const KeyRange& range = members[i].range;
+    if (range.begin >= range.end) continue;
+    find_score_rows(tasks[i]);
+    Engine(tasks[i]).pack_q();
+    all = {std::min(all.begin, range.begin), std::max(all.end, range.end)};
+  }
+  const std::int64_t tile_n = tasks[0].plan->tile_n;
+  for (std::int64_t n0 = all.begin / tile_n * tile_n; n0 < all.end; n0 += tile_n) {
+    for (Member& member : members) member.packed = false;
+    for (std::int64_t first = 0; first < tasks[0].rows; first += Engine::kSubRows) {
+      run_sub_tile<Engine>(members, first, n0);
+    }
+  }
+  for (const TileTask& task : tasks) write_rows(task);
 }
 
 }  // namespace HWY_NAMESPACE

@@ -13,13 +13,13 @@ HWY_BEFORE_NAMESPACE();
 namespace fovea::cpu {
 namespace HWY_NAMESPACE {
 
-void run_tile_f32(const TileTask& task) { run_tile<EngineF32>(task); }
+void run_tile_f32(std::span<const TileTask> members) { run_tile<EngineF32>(members); }
 
 #if FOVEA_CPU_AMX_TARGET
-void run_tile_amx_bf16(const TileTask& task) { run_tile<EngineAmx>(task); }
+void run_tile_amx_bf16(std::span<const TileTask> members) { run_tile<EngineAmx>(members); }
 #else
 // Never chosen: CpuFeatures::amx_bf16 needs an AVX-512 CPU, and there the branch above is what dispatch finds.
-void run_tile_amx_bf16(const TileTask& task) { run_tile<EngineF32>(task); }
+void run_tile_amx_bf16(std::span<const TileTask> members) { run_tile<EngineF32>(members); }
 #endif
 
 }  // namespace HWY_NAMESPACE
@@ -30,10 +30,10 @@ HWY_AFTER_NAMESPACE();
 namespace fovea::cpu {
 
 HWY_EXPORT(run_tile_f32);
-void tile_f32(const TileTask& task) { HWY_DYNAMIC_DISPATCH(run_tile_f32)(task); }
+void tile_f32(std::span<const TileTask> members) { HWY_DYNAMIC_DISPATCH(run_tile_f32)(members); }
 
 HWY_EXPORT(run_tile_amx_bf16);
-void tile_amx_bf16(const TileTask& task) { HWY_DYNAMIC_DISPATCH(run_tile_amx_bf16)(task); }
+void tile_amx_bf16(std::span<const TileTask> members) { HWY_DYNAMIC_DISPATCH(run_tile_amx_bf16)(members); }
 
 }  // namespace fovea::cpu
 #endif

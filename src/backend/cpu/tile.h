@@ -1,10 +1,11 @@
-// TileTask: one unit of work of the cpu backend - some query rows of one kv head against a range of keys.
+// TileTask: a member of a task of the cpu backend - some query rows of one kv head against a range of keys.
 // The rows of all query heads that share the kv head are packed together: packed row r is query r / group of head
 // kv_head*group + r % group, so K and V are read once for the whole group and decode fills its vectors.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "plan/cpu_layout.h"
 #include "plan/operands.h"
@@ -79,8 +80,10 @@ inline const std::byte* score_address(const TileTask& task, const ScoreView& vie
   return static_cast<const std::byte*>(view.data) + offset * static_cast<std::int64_t>(element);
 }
 
-// Runs one task on the best SIMD target of this machine.
-void tile_f32(const TileTask& task);
-void tile_amx_bf16(const TileTask& task);  // only where CpuFeatures::amx_bf16 holds
+// Runs one task on the best SIMD target of this machine: its members, pairs of batch entry and kv head that differ in
+// their rows and keys alone, go through each sub-tile together, so that rows of mask and bias that they share come from
+// cache.
+void tile_f32(std::span<const TileTask> members);
+void tile_amx_bf16(std::span<const TileTask> members);  // only where CpuFeatures::amx_bf16 holds
 
 }  // namespace fovea::cpu

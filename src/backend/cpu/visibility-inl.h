@@ -10,6 +10,7 @@
 #endif
 
 #include <algorithm>
+#include <array>
 #include <limits>
 
 #include "backend/cpu/convert-inl.h"
@@ -23,13 +24,25 @@ inline constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
 inline constexpr std::int64_t kBlockWords = kCpuBlockKeysMax / 64;
 using RowBits = std::uint64_t[kBlockWords];  // bit n % 64 of word n / 64: key n of the block
 
+inline constexpr std::int64_t kRowGroupsMax = 8;  // of one sub-tile
+
 // The sub-tile against one block. Keys [begin, end) are multiples of kCpuPanel and hold every visible key.
 struct Visible {
   std::int64_t begin = 0;
   std::int64_t end = 0;
   bool all = true;  // every row sees every key of [begin, end) as far as bits go: they are not written
+  std::array<KeyRange, kRowGroupsMax> groups;  // unless all: first to last key that rows of each register tile see
   bool empty() const { return begin >= end; }
+  // Keys of the register tile whose rows begin at `row`; see Engine::kGroupRows.
+  KeyRange group(std::int64_t index) const {
+    return all ? KeyRange{begin, end} : groups[static_cast<std::size_t>(index)];
+  }
 };
+
+// A range rounded outwards to whole panels.
+HWY_INLINE KeyRange whole_panels(const KeyRange& keys) {
+  return {keys.begin / kCpuPanel * kCpuPanel, (keys.end + kCpuPanel - 1) / kCpuPanel * kCpuPanel};
+}
 
 // Bits [from, to) of one word set; from and to relative to the word.
 HWY_INLINE std::uint64_t bit_range(std::int64_t from, std::int64_t to) {
@@ -54,6 +67,17 @@ HWY_INLINE void mask_row_bits(const std::byte* row, std::int64_t stride, std::in
     }
   }
   for (; n < count; ++n) words[n / 64] |= std::uint64_t{bytes[n * stride] != 0} << (n % 64);
+}
+
+// Whether no byte is 0; `count` is a multiple of 32.
+HWY_INLINE bool all_true(const std::byte* row, std::int64_t count) {
+  const hn::CappedTag<std::uint8_t, 32> d8;
+  const auto* bytes = reinterpret_cast<const std::uint8_t*>(row);
+  auto least = hn::Set(d8, 0xff);
+  for (std::int64_t n = 0; n < count; n += static_cast<std::int64_t>(hn::Lanes(d8))) {
+    least = hn::Min(least, hn::LoadU(d8, bytes + n));
+  }
+  return hn::AllFalse(d8, hn::Eq(least, hn::Zero(d8)));
 }
 
 // words = bias row != -inf over keys [0, count). Most rows hide nothing: one pass for the minimum finds that out.
@@ -91,22 +115,31 @@ HWY_INLINE const float* bias_row(const ScoreView& bias, const std::byte* row, st
   return stage;
 }
 
+// kLevel: as of __builtin_prefetch, 2 = into the level-2 cache, 3 = into the level-1 cache.
+template <int kLevel>
 HWY_INLINE void prefetch_row(const std::byte* row, std::int64_t bytes) {
-  for (std::int64_t i = 0; i < bytes; i += 64) __builtin_prefetch(row + i, 0, 2);
+  for (std::int64_t i = 0; i < bytes; i += 64) __builtin_prefetch(row + i, 0, kLevel);
 }
 
 // Rows [first, first + rows) of the task against keys [n0, n0 + tile_n); fills bits[0, rows) unless all or empty.
 class VisibilityScan {
  public:
-  VisibilityScan(const TileTask& task, std::int64_t tile_n, RowBits* bits, float* stage)
-      : task_(task), tile_n_(tile_n), words_((tile_n + 63) / 64), bits_(bits), stage_(stage) {}
+  VisibilityScan(const TileTask& task, std::int64_t group_rows, RowBits* bits, float* stage)
+      : task_(task),
+        group_rows_(group_rows),
+        tile_n_(task.plan->tile_n),
+        words_((tile_n_ + 63) / 64),
+        bits_(bits),
+        stage_(stage) {}
 
   HWY_INLINE Visible scan(std::int64_t first, std::int64_t rows, std::int64_t n0) {
     const bool has_mask = task_.operands->mask.data != nullptr;
     const bool has_bias = task_.operands->bias.data != nullptr;
     bool full = range_full(first, rows, n0);
-    if (full && !has_mask && !has_bias) return {0, tile_n_, true};
     std::int64_t high = tile_n_;
+    if (full && (!has_mask || mask_full(first, rows, n0)) && !(has_bias && may_hide_all(first, rows, n0, high))) {
+      return {0, tile_n_, true, {}};
+    }
     if (full) {
       for (std::int64_t r = 0; r < rows; ++r) {
         for (std::int64_t w = 0; w < words_; ++w) bits_[r][w] = bit_range(0, tile_n_ - 64 * w);
@@ -117,12 +150,16 @@ class VisibilityScan {
     }
     if (has_mask) full = and_mask(first, rows, n0, high) && full;
     if (has_bias && may_hide_all(first, rows, n0, high)) full = and_bias(first, rows, n0, high) && full;
-    if (full) return {0, tile_n_, true};
-    RowBits seen = {};
-    for (std::int64_t r = 0; r < rows; ++r) {
-      for (std::int64_t w = 0; w < words_; ++w) seen[w] |= bits_[r][w];
+    if (full) return {0, tile_n_, true, {}};
+    Visible visible{tile_n_, 0, false, {}};
+    for (std::int64_t r = 0; r < rows; r += group_rows_) {
+      const KeyRange keys = seen_keys(r, std::min(r + group_rows_, rows));
+      visible.groups[static_cast<std::size_t>(r / group_rows_)] = keys;
+      if (keys.begin >= keys.end) continue;
+      visible.begin = std::min(visible.begin, whole_panels(keys).begin);
+      visible.end = std::max(visible.end, whole_panels(keys).end);
     }
-    return trimmed(seen);
+    return visible;
   }
 
  private:
@@ -171,13 +208,28 @@ class VisibilityScan {
       const std::byte* row = row_at[first + r] + n0 * step;
       if (row != last) {
         if (view.stride_k == 1 && first + r + rows < task_.used_rows())
-          prefetch_row(row_at[first + r + rows] + n0 * step, tile_n_ * step);
+          prefetch_row<2>(row_at[first + r + rows] + n0 * step, tile_n_ * step);
         bits_of(row, words);
       }
       last = row;
       all = combine(words, r) && all;
     }
     return all;
+  }
+
+  // Whether the mask hides nothing: most masks hide nothing in most places, and this costs less than bits.
+  HWY_INLINE bool mask_full(std::int64_t first, std::int64_t rows, std::int64_t n0) const {
+    const ScoreView& mask = task_.operands->mask;
+    if (mask.stride_k != 1) return false;
+    const std::byte* const* row_at = score_rows(task_, false);
+    const std::byte* last = nullptr;
+    for (std::int64_t r = first; r < first + rows; ++r) {
+      if (row_at[r] == last) continue;
+      last = row_at[r];
+      if (r + rows < task_.used_rows()) prefetch_row<2>(row_at[r + rows] + n0, tile_n_);
+      if (!all_true(last + n0, tile_n_)) return false;
+    }
+    return true;
   }
 
   HWY_INLINE bool and_mask(std::int64_t first, std::int64_t rows, std::int64_t n0, std::int64_t count) {
@@ -213,19 +265,22 @@ class VisibilityScan {
     return all;
   }
 
-  HWY_INLINE Visible trimmed(const RowBits& seen) const {
+  // First to last key that any of the rows [begin, end) sees; {0, 0} when none.
+  HWY_INLINE KeyRange seen_keys(std::int64_t begin, std::int64_t end) const {
     std::int64_t first = -1;
     std::int64_t last = -1;
     for (std::int64_t w = 0; w < words_; ++w) {
-      if (seen[w] == 0) continue;
-      if (first < 0) first = 64 * w + __builtin_ctzll(seen[w]);
-      last = 64 * w + 63 - __builtin_clzll(seen[w]);
+      std::uint64_t seen = 0;
+      for (std::int64_t r = begin; r < end; ++r) seen |= bits_[r][w];
+      if (seen == 0) continue;
+      if (first < 0) first = 64 * w + __builtin_ctzll(seen);
+      last = 64 * w + 63 - __builtin_clzll(seen);
     }
-    if (first < 0) return {};
-    return {first / kCpuPanel * kCpuPanel, (last / kCpuPanel + 1) * kCpuPanel, false};
+    return first < 0 ? KeyRange{} : KeyRange{first, last + 1};
   }
 
   const TileTask& task_;
+  std::int64_t group_rows_;
   std::int64_t tile_n_;
   std::int64_t words_;  // of a row that this tile_n uses
   RowBits* bits_;
