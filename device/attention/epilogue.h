@@ -5,6 +5,7 @@
 #include "attention/softmax.h"
 #include "layout/smem_tile.h"
 #include "tile/mma.h"
+#include "tile/store_matrix.h"
 
 namespace fovea {
 
@@ -23,14 +24,17 @@ FOVEA_INLINE RowResult finish_row(f32 max_log2, f32 sum, f32 sink_log2) {
   return {isa::div_rn(1.0F, sum * (1.0F + isa::ex2_approx_ftz(sink_log2 - lse_log2))), lse_log2 * kLn2};
 }
 
-// Scales the accumulators of one warp's rows and writes them, narrowed, into the output tile in shared memory.
+// One 16-row block of a warp's accumulators, scaled and narrowed, into the output tile; factor[h] belongs to rows of
+// half h. `view` starts at the block's first row.
 template <FwdSpec kSpec, i32 kOutTiles>
-FOVEA_INLINE void stage_rows(SmemPtr tile, const Array<FragC, kOutTiles>& o, i32 half, u32 row, f32 factor) {
-  const u32 col = 2U * (isa::laneid() & 3U);
+FOVEA_INLINE void stage_block(const LdmatrixView<kSpec.o_tile(), LdmatrixPattern::a_row_major>& view, u32 row,
+                              const Array<FragC, kOutTiles>& o, const Array<f32, 2>& factor) {
   FOVEA_UNROLL
-  for (i32 n = 0; n < kOutTiles; ++n) {
-    isa::st_shared<u32>(tile + kSpec.o_tile().offset(row, static_cast<u32>(8 * n) + col),
-                        pack2<kSpec.out>(o[n].reg[2 * half] * factor, o[n].reg[2 * half + 1] * factor));
+  for (i32 n = 0; n < kOutTiles; n += 2) {
+    Array<FragC, 2> pair;
+    FOVEA_UNROLL
+    for (i32 i = 0; i < 8; ++i) pair[i / 4].reg[i % 4] = o[n + i / 4].reg[i % 4] * factor[(i / 2) % 2];
+    store_matrix<kSpec.store>(view, row, static_cast<u32>(8 * n), as_a_operand<kSpec.out>(pair[0], pair[1]));
   }
 }
 

@@ -138,8 +138,10 @@ FOVEA_INLINE void finish_warp(const FwdMmaWarp<kSpec>& warp, const FwdParams& p,
   const u32 lane = isa::laneid();
   f32 sink_log2 = kMinusInfinity;
   if (p.sink != nullptr) sink_log2 = isa::ld_global<f32>(p.sink + tile.head_q * p.sink_stride) * kLog2E;
+  const LdmatrixView<kSpec.o_tile(), LdmatrixPattern::a_row_major> o_view(stage);
   FOVEA_UNROLL
   for (i32 block = 0; block < Warp::kRowBlocks; ++block) {
+    Array<f32, 2> factor;
     FOVEA_UNROLL
     for (i32 half = 0; half < 2; ++half) {
       const i32 row = warp_row + 16 * block + 8 * half + static_cast<i32>(lane >> 2U);
@@ -154,9 +156,11 @@ FOVEA_INLINE void finish_warp(const FwdMmaWarp<kSpec>& warp, const FwdParams& p,
       if constexpr (kSpec.out == Element::fp32) {
         f32* out = static_cast<f32*>(p.out.data) + tile.batch * p.out.stride_b + tile.head_q * p.out.stride_h;
         if (inside) store_row_f32<kSpec>(out + query * p.out.stride_s, warp.o[block], half, result.factor);
-      } else {
-        stage_rows<kSpec>(stage, warp.o[block], half, static_cast<u32>(row), result.factor);
       }
+      factor[half] = result.factor;
+    }
+    if constexpr (kSpec.out != Element::fp32) {
+      stage_block<kSpec>(o_view, static_cast<u32>(warp_row + 16 * block), warp.o[block], factor);
     }
   }
 }

@@ -14,12 +14,16 @@ enum class Element : u8 { bf16, fp16, fp32 };
 // (softcap, or a scale that is zero or negative).
 enum class ScoreForm : u8 { scaled, general };
 
+// How 16-bit output fragments reach shared memory: st.shared.b32, or stmatrix (sm_90 and up).
+enum class Store : u8 { vector, stmatrix };
+
 struct FwdSpec {
   Element element = Element::bf16;  // q, k, v
   Element out = Element::bf16;
   i32 head_dim_qk = 128;
   i32 head_dim_v = 128;
   ScoreForm score = ScoreForm::scaled;
+  Store store = Store::vector;
   i32 tile_m = 128;        // query rows per CTA
   i32 tile_n = 64;         // keys per step
   i32 rows_per_warp = 32;  // 16 or 32: mma row blocks per warp
@@ -63,11 +67,12 @@ constexpr SmemPlan plan_smem(const FwdSpec& spec) {
 
 // FNV-1a over every field, in declaration order. A field that is added to FwdSpec and not here does not compile.
 constexpr u64 digest(const FwdSpec& spec) {
-  const auto& [element, out, head_dim_qk, head_dim_v, score, tile_m, tile_n, rows_per_warp, stages, min_ctas] = spec;
-  const u32 fields[] = {static_cast<u32>(element),    static_cast<u32>(out),           static_cast<u32>(head_dim_qk),
-                        static_cast<u32>(head_dim_v), static_cast<u32>(score),         static_cast<u32>(tile_m),
-                        static_cast<u32>(tile_n),     static_cast<u32>(rows_per_warp), static_cast<u32>(stages),
-                        static_cast<u32>(min_ctas)};
+  const auto& [element, out, head_dim_qk, head_dim_v, score, store, tile_m, tile_n, rows_per_warp, stages, min_ctas] =
+      spec;
+  const u32 fields[] = {static_cast<u32>(element),    static_cast<u32>(out),     static_cast<u32>(head_dim_qk),
+                        static_cast<u32>(head_dim_v), static_cast<u32>(score),   static_cast<u32>(store),
+                        static_cast<u32>(tile_m),     static_cast<u32>(tile_n),  static_cast<u32>(rows_per_warp),
+                        static_cast<u32>(stages),     static_cast<u32>(min_ctas)};
   u64 hash = 0xcbf29ce484222325ULL;
   for (const u32 field : fields) {
     for (i32 byte = 0; byte < 4; ++byte) hash = (hash ^ ((field >> (8 * byte)) & 0xffU)) * 0x100000001b3ULL;

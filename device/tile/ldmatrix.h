@@ -12,13 +12,16 @@ namespace fovea {
 template <SmemTile kTile, LdmatrixPattern kPattern>
 struct LdmatrixView {
   static_assert(kTile.rows % 16 == 0 && kTile.cols % 16 == 0);
+  u32 tile_base;
   u32 lane_base;  // address of the lane's row in the block at (0, 0)
 
-  FOVEA_INLINE explicit LdmatrixView(SmemPtr tile) {
+  FOVEA_INLINE explicit LdmatrixView(SmemPtr tile) : tile_base(tile.address) {
     const u32 lane = isa::laneid();
     const u32 row = lane_row(kPattern, lane);
     lane_base = tile.address + row * SmemTile::kRowBytes + ((lane_chunk(kPattern, lane) ^ (row & 7U)) << 4U);
   }
+
+  FOVEA_INLINE SmemPtr tile() const { return {tile_base}; }
 
   // Address of the block at (row, col), both multiples of 16. The column's chunk is even, so it combines with the
   // lane's swizzled chunk by XOR; the rows are multiples of 8, so the swizzle stays the lane's.

@@ -146,6 +146,7 @@ FwdSpec fwd_mma_spec(const Problem& p, const GpuCaps& gpu) {
   spec.head_dim_qk = static_cast<i32>(p.head_dim_qk);
   spec.head_dim_v = static_cast<i32>(p.head_dim_v);
   spec.score = p.softcap == 0.0F && p.softmax_scale > 0.0F ? ScoreForm::scaled : ScoreForm::general;
+  spec.store = gpu.sm >= 90 ? Store::stmatrix : Store::vector;
   spec.tile_m = tuning.tile_m;
   spec.tile_n = tuning.tile_n;
   spec.rows_per_warp = tuning.rows_per_warp;
@@ -178,10 +179,12 @@ std::string_view cpp(Element e) {
 }  // namespace
 
 std::string to_cpp(const FwdSpec& spec) {
-  const auto& [element, out, head_dim_qk, head_dim_v, score, tile_m, tile_n, rows_per_warp, stages, min_ctas] = spec;
+  const auto& [element, out, head_dim_qk, head_dim_v, score, store, tile_m, tile_n, rows_per_warp, stages, min_ctas] =
+      spec;
   return cat("{.element = ", cpp(element), ", .out = ", cpp(out), ", .head_dim_qk = ", head_dim_qk,
              ", .head_dim_v = ", head_dim_v,
-             ", .score = fovea::ScoreForm::", score == ScoreForm::scaled ? "scaled" : "general", ", .tile_m = ", tile_m,
+             ", .score = fovea::ScoreForm::", score == ScoreForm::scaled ? "scaled" : "general",
+             ", .store = fovea::Store::", store == Store::stmatrix ? "stmatrix" : "vector", ", .tile_m = ", tile_m,
              ", .tile_n = ", tile_n, ", .rows_per_warp = ", rows_per_warp, ", .stages = ", stages,
              ", .min_ctas = ", min_ctas, "}");
 }

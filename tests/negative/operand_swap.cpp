@@ -1,4 +1,4 @@
-// misuse: no matching function for call to
+// misuse: FragB
 // A and B of an mma have different maps: handing one for the other is a type error.
 #include "tile/mma.h"
 
