@@ -4,11 +4,17 @@
 #include "api/boundary.h"
 #include "api/context.h"
 #include "backend/cuda/forward.h"
+#include "backend/model/forward.h"
 
 namespace fovea {
 namespace {
 
 bool has_rows(const Problem& p) { return p.total_q > 0 && p.num_heads_q > 0; }
+
+model::AsyncLanding landing_of(std::int32_t landing) {
+  if (landing == FOVEA_LANDING_EAGER) return model::AsyncLanding::eager;
+  return landing == FOVEA_LANDING_LAZY ? model::AsyncLanding::lazy : model::AsyncLanding::random;
+}
 
 // A call whose kernel is not loaded yet. Compiling may take seconds, so that it holds no lock.
 Check first_run_on_cuda(ContextState& context, const Plan& plan, const ForwardCall& call) {
@@ -21,6 +27,18 @@ Check first_run_on_cuda(ContextState& context, const Plan& plan, const ForwardCa
     if (PlannedCall* kept = context.plans.find(call)) kept->kernel = kernel.value();
   }
   return cuda::run_forward(plan, call.operands, device, *kernel.value(), stream);
+}
+
+// On the functional model, on this thread. A fault of the kernel is a fault of fovea, named.
+Check run_on_model(ContextState& context, const Plan& plan, const ForwardCall& call) {
+  const model::Settings settings{.sm = context.caps.model.sm,
+                                 .seed = context.args.model_seed,
+                                 .landing = landing_of(context.args.model_landing),
+                                 .schedule = model::Schedule::random};
+  const Result<model::Report> report = model::run_forward(plan, call.operands, context.gpu.modules(), settings);
+  if (!report.ok()) return report.error();
+  if (report.value().fault) return model::fault_error(plan, settings, *report.value().fault);
+  return {};
 }
 
 Check forward(ContextState& context, const ForwardCall& call) {
@@ -39,6 +57,7 @@ Check forward(ContextState& context, const ForwardCall& call) {
   }
   const Plan copy = plan;  // the kept one may make room for another once the lock is gone
   lock.unlock();
+  if (call.backend == FOVEA_BACKEND_MODEL) return run_on_model(context, copy, call);
   return first_run_on_cuda(context, copy, call);
 }
 

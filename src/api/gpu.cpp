@@ -35,6 +35,7 @@ void GpuState::open() {
     }
     for (const auto& device : devices_) caps_.push_back(caps_of(device->info()));
     jit_.emplace(config_, driver_ ? driver_->major() : 0, embedded_bundle());
+    modules_.emplace(*jit_);
     if (driver_) kernels_.emplace(*driver_, *jit_);
   });
 }
@@ -54,6 +55,11 @@ cuda::Device* GpuState::device(int ordinal) {
 cuda::Kernels& GpuState::kernels() {
   open();
   return *kernels_;
+}
+
+model::Modules& GpuState::modules() {
+  open();
+  return *modules_;
 }
 
 Jit& GpuState::jit() {

@@ -9,6 +9,7 @@
 
 #include "backend/cuda/device.h"
 #include "backend/cuda/kernels.h"
+#include "backend/model/module.h"
 #include "core/config.h"
 #include "jit/jit.h"
 #include "select/select.h"
@@ -24,6 +25,7 @@ class GpuState {
   // Null unless caps(ordinal).present.
   cuda::Device* device(int ordinal);
   cuda::Kernels& kernels();
+  model::Modules& modules();
   Jit& jit();
 
  private:
@@ -37,6 +39,7 @@ class GpuState {
   GpuCaps absent_;
   std::optional<Jit> jit_;
   std::optional<cuda::Kernels> kernels_;
+  std::optional<model::Modules> modules_;
 };
 
 }  // namespace fovea

@@ -10,10 +10,13 @@
 
 #include "fovea/fovea.h"
 #include "tools/fovea/commands/bench.h"
+#include "tools/fovea/commands/cache.h"
 #include "tools/fovea/commands/check.h"
 #include "tools/fovea/commands/doctor.h"
 #include "tools/fovea/commands/explain.h"
+#include "tools/fovea/commands/kernels.h"
 #include "tools/fovea/commands/run.h"
+#include "tools/fovea/commands/warmup.h"
 
 namespace fovea::cli {
 namespace {
@@ -35,6 +38,9 @@ class Application {
     command<ExplainOptions>("explain", "what the library would do with a call, and why", add_explain, explain);
     command<DoctorOptions>("doctor", "what this machine offers to the library", add_doctor, doctor);
     command<BenchOptions>("bench", "speed and memory on synthetic calls", add_bench, bench);
+    command<KernelsOptions>("kernels", "the GPU kernels: list, source, resources, binaries", add_kernels, kernels);
+    command<WarmupOptions>("warmup", "compiles GPU kernels ahead of their first use", add_warmup, warmup);
+    command<CacheOptions>("cache", "the compiled kernels on disk", add_cache, cache);
   }
 
   ExitCode run_command(int argc, const char* const* argv) {
