@@ -235,6 +235,62 @@ typedef struct fovea_merge_args {
 
 FOVEA_API fovea_status fovea_merge(fovea_context* context, const fovea_merge_args* args, fovea_error* error);
 
+/* ---- compiled kernels ---------------------------------------------------------------------------------------- */
+
+/* GPU kernels are compiled at first use and kept on disk. These calls need no GPU. `target` is "sm_80", "sm_86",
+ * "sm_89", "sm_90a", "sm_100a", "sm_120a", ..., or "model" for the functional model; NULL = the machine's first GPU. */
+
+/* The standard list of a target: one kernel and spec per entry, numbered from 0. Same buffer protocol as
+ * fovea_explain(). */
+FOVEA_API fovea_status fovea_kernels(fovea_context* context, const char* target, int32_t format, char* buffer,
+                                     size_t* size, fovea_error* error);
+
+typedef enum fovea_kernel_form {
+  FOVEA_KERNEL_STUB = 0,      /* the source that is compiled, text */
+  FOVEA_KERNEL_RESOURCES = 1, /* what the assembler says about registers, spills and shared memory, text */
+  FOVEA_KERNEL_PTX = 2,       /* text */
+  FOVEA_KERNEL_BINARY = 3     /* a cubin, or a shared object for the model */
+} fovea_kernel_form;
+
+/* Writes one form of entry `index` of the standard list. Texts end with a NUL, which *size counts; a binary does not. */
+FOVEA_API fovea_status fovea_kernel_dump(fovea_context* context, const char* target, int32_t index, int32_t form,
+                                         char* buffer, size_t* size, fovea_error* error);
+
+typedef enum fovea_kernel_origin {
+  FOVEA_ORIGIN_MEMORY = 0, /* this context had it */
+  FOVEA_ORIGIN_DISK = 1,
+  FOVEA_ORIGIN_COMPILED = 2
+} fovea_kernel_origin;
+
+typedef struct fovea_warmup_result {
+  uint64_t struct_size; /* sizeof(fovea_warmup_result), set by the caller */
+  int32_t origin;       /* fovea_kernel_origin */
+  int32_t reserved;
+  uint64_t bytes; /* of the binary */
+  double seconds;
+} fovea_warmup_result;
+
+/* Compiles entry `index` of the standard list unless it is kept already. `result` may be NULL. */
+FOVEA_API fovea_status fovea_warmup(fovea_context* context, const char* target, int32_t index,
+                                    fovea_warmup_result* result, fovea_error* error);
+
+typedef enum fovea_cache_action {
+  FOVEA_CACHE_PATH = 0, /* the directory; empty when kernels are kept in memory only */
+  FOVEA_CACHE_LIST = 1, /* every entry, with what is wrong with it */
+  FOVEA_CACHE_CLEAR = 2 /* removes every entry; with a NULL buffer only the size is told */
+} fovea_cache_action;
+
+/* Looks at or clears the kernels on disk. Same buffer protocol as fovea_explain(). */
+FOVEA_API fovea_status fovea_cache(fovea_context* context, int32_t action, int32_t format, char* buffer, size_t* size,
+                                   fovea_error* error);
+
+/* ---- model --------------------------------------------------------------------------------------------------- */
+
+/* What the functional GPU model counted in the context's last forward call on it: instructions, bytes, bank conflicts,
+ * barriers, and its fault if there was one. Same buffer protocol as fovea_explain(). */
+FOVEA_API fovea_status fovea_model_report(fovea_context* context, int32_t format, char* buffer, size_t* size,
+                                          fovea_error* error);
+
 /* ---- library ------------------------------------------------------------------------------------------------- */
 
 /* "0.1.0" */

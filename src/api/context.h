@@ -6,12 +6,14 @@
 #include <atomic>
 #include <cstddef>
 #include <mutex>
+#include <optional>
 
 #include "api/gpu.h"
 #include "api/validate.h"
 #include "core/config.h"
 #include "core/threads.h"
 #include "core/workspace.h"
+#include "model/launch.h"
 #include "plan/plan.h"
 #include "select/select.h"
 
@@ -58,6 +60,7 @@ struct ContextState {
   ThreadPool pool;
   Workspace workspace;
   PlanCache plans;
+  std::optional<model::Report> last_model_report;  // of the last forward call on the model
   std::atomic<std::uint64_t> forward_calls{0};
   std::atomic<std::uint64_t> merge_calls{0};
 };

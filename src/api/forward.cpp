@@ -37,6 +37,10 @@ Check run_on_model(ContextState& context, const Plan& plan, const ForwardCall& c
                                  .schedule = model::Schedule::random};
   const Result<model::Report> report = model::run_forward(plan, call.operands, context.gpu.modules(), settings);
   if (!report.ok()) return report.error();
+  {
+    const std::lock_guard lock(context.mutex);
+    context.last_model_report = report.value();
+  }
   if (report.value().fault) return model::fault_error(plan, settings, *report.value().fault);
   return {};
 }

@@ -1,5 +1,5 @@
-// Device: one GPU of the process: what it is, and its primary context when fovea needs one. ContextGuard makes a context
-// of the device current and leaves the caller's context as it was.
+// Device: one GPU of the process: what it is, and its primary context when fovea needs one. ContextGuard makes a
+// context of the device current and leaves the caller's context as it was.
 #pragma once
 
 #include <atomic>

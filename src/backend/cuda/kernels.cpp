@@ -47,7 +47,8 @@ Result<const CudaKernel*> Kernels::get(const KernelSource& source, Device& devic
   }
   const std::string key = cat(source.kernel, " ", source.digest, " ", device.info().ordinal);
   bool made = false;
-  return loading_.get(key, [&] { return load(source, device); }, made);
+  return loading_.get(
+      key, [&] { return load(source, device); }, made);
 }
 
 Result<const CudaKernel*> Kernels::load(const KernelSource& source, Device& device) {
@@ -56,8 +57,7 @@ Result<const CudaKernel*> Kernels::load(const KernelSource& source, Device& devi
   const Result<CudaKernel> kernel = load_kernel(device, source, *cubin.value().bytes);
   if (!kernel.ok()) return kernel.error();
   const std::lock_guard lock(mutex_);
-  const auto [place, added] =
-      loaded_.emplace(Key{source.digest, device.info().ordinal, source.kernel}, kernel.value());
+  const auto [place, added] = loaded_.emplace(Key{source.digest, device.info().ordinal, source.kernel}, kernel.value());
   return &place->second;
 }
 

@@ -18,6 +18,7 @@ struct ExplainOptions {
   FeatureOptions features;
   FileLayout layout = FileLayout::bshd;
   ModelOptions model;
+  bool model_report = false;
   std::int32_t threads = 0;
 };
 
