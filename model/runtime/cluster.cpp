@@ -111,8 +111,8 @@ void Thread::store_async(u32 address, u32 value, u32 mbar, bool add) {
   if (mbar >> kRankShift != where.rank) {
     fail(Code::illegal_argument, format("%s: destination and mbarrier are in different CTAs", name));
   }
-  const LoadTarget target = load_target(*this, where, local(mbar), name);
-  // Reductions do not conflict with each other: the same agent and phase.
+  LoadTarget target = load_target(*this, where, local(mbar), name);
+  if (add) target.access.writer = Writer::reduction;
   write_shared(where, local(address), 4, target.access, name);
   machine->issue([=, this] {
     u32 result = value;

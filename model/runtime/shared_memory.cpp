@@ -78,7 +78,9 @@ bool SharedMemory::conflicting(const Reader& reader, u32 g, u32 mask, const Acce
 bool SharedMemory::check_write(u32 g, u32 mask, const Access& access, Conflict* conflict) const {
   const Granule& granule = granule_[g];
   if (granule.writer == Writer::barrier && access.writer != Writer::barrier) return barrier_touched(g, conflict);
-  if ((granule.masks & mask) != 0 && !access.clock->observed(granule.component, granule.epoch)) {
+  const bool commutes = access.writer == Writer::reduction && granule.writer == Writer::reduction &&
+                        granule.component == access.component && granule.epoch == access.epoch;
+  if ((granule.masks & mask) != 0 && !commutes && !access.clock->observed(granule.component, granule.epoch)) {
     *conflict = {Code::race, g * 4, granule.component, granule.epoch, true, granule.writer};
     return true;
   }

@@ -16,7 +16,8 @@ namespace fovea::model {
 inline constexpr u32 kSmemBase = 1024;
 inline constexpr u32 kRankShift = 24;  // a CTA's rank in its cluster, in every shared address
 
-enum class Writer : u8 { generic, copy, async_proxy, barrier };
+// reduction: an asynchronous one; those of one agent and epoch commute, so they do not conflict.
+enum class Writer : u8 { generic, copy, async_proxy, reduction, barrier };
 
 // Who touches memory: the component and epoch that later accesses have to observe, and what they are told otherwise.
 struct Access {

@@ -116,7 +116,7 @@ void classify(const Thread& self, Conflict& conflict) {
     if (cluster.thread(conflict.component - n).clock.copies_waited < conflict.epoch) {
       conflict.code = Code::copy_in_flight;
     }
-  } else if (conflict.writer == Writer::async_proxy || conflict.writer == Writer::copy) {
+  } else if (conflict.writer != Writer::generic && conflict.writer != Writer::barrier) {
     conflict.code = Code::copy_in_flight;
   }
 }

@@ -343,6 +343,36 @@ TEST(Cluster, AsyncStoreSignalsTheRemoteBarrier) {
   }
 }
 
+TEST(Cluster, AsyncReductionsCommute) {
+  std::vector<u32> words(2);
+  const Params params{{}, {}, words.data()};
+  for (const LaunchConfig& config :
+       adversaries({.grid_x = 2, .cluster = 2, .threads = 32, .smem_bytes = 512, .sm = 90})) {
+    const Report report = run<Params>(
+        config, {region(words, "words")},
+        [](const Params& p) {
+          const u32 t = isa::tid_x(), peer = isa::cluster_ctarank() ^ 1U;
+          if (t == 0) {
+            isa::mbarrier_init(smem(kBar), 1);
+            isa::fence_mbarrier_init();
+            isa::mbarrier_arrive_expect_tx(smem(kBar), 128);
+            isa::st_shared<u32>(smem(128), 1000);
+          }
+          isa::bar_warp_sync(~0U);
+          isa::cluster_arrive();
+          isa::cluster_wait();
+          isa::red_async_add(isa::mapa(smem(128), peer), t, isa::mapa(smem(kBar), peer));
+          isa::mbarrier_wait_parity(smem(kBar), 0);
+          if (t == 0) isa::st_global(p.words + peer, isa::ld_shared<u32>(smem(128)));
+          isa::cluster_arrive();
+          isa::cluster_wait();
+        },
+        params);
+    ASSERT_FALSE(report.fault) << text(report);
+    EXPECT_EQ(words, (std::vector<u32>{1496, 1496}));
+  }
+}
+
 TEST(Registers, IncreaseWaitsForTheDecreaseOfOthers) {
   for (const LaunchConfig& config : adversaries({.threads = 256, .sm = 90})) {
     const Report report = run<Params>(config, {},
