@@ -18,7 +18,7 @@ from progress import Steps
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LOGS = ROOT / "build" / "logs"
-CTEST_TIERS = ("unit", "reference", "cases", "cpu", "tools", "jit", "abi", "package")
+CTEST_TIERS = ("unit", "reference", "cases", "cpu", "tools", "jit", "model", "conformance", "kernels", "abi", "package")
 SANITIZED_TIERS = ("unit", "tools")
 LATER_TIERS = ("asan", "fuzz", "python", "mutation", "lint")
 TIERS = (*CTEST_TIERS, *LATER_TIERS)
@@ -141,7 +141,8 @@ class Run:
         report = LOGS / "pytest.xml"
         report.unlink(missing_ok=True)
         command = [str(ROOT / ".venv" / "bin" / "python"), "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider"]
-        command += [f"--junit-xml={report}", "tests/python", "tests/negative", "tests/mutation"]
+        command += [f"--junit-xml={report}", "tests/python", "tests/isa", "tests/conformance", "tests/negative"]
+        command += ["tests/mutation"]
         code, _ = self.steps.run("test python", command, cwd=ROOT)
         return self.take_report("python", report, code)
 

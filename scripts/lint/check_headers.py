@@ -15,7 +15,10 @@ import tree
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror"]
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
 C_HEADER = pathlib.Path("include/fovea/fovea.h")
-INCLUDES = ["-Iinclude", "-Isrc", "-I.", "-Itools", "-Itests"]
+INCLUDES = ["-Iinclude", "-Isrc", "-I.", "-Itools", "-Itests", "-Idevice"]
+# Kernel sources see one of two isa/ directories; host compilers know the words of CUDA C++ in neither.
+MODEL = ["-Imodel"]
+PTX = ["-Idevice/isa_ptx", "-D__shared__="]
 
 
 def check(root):
@@ -43,7 +46,8 @@ def first_includes(root):
 def target_flags(header):
     """Files named *-inl.h are compiled by the library once per vector target; here, for one with 256-bit vectors."""
     vector_code = header.name.endswith("-inl.h") and platform.machine() == "x86_64"
-    return ["-march=x86-64-v3"] if vector_code else []
+    isa = PTX if header.as_posix().startswith("device/isa_ptx/") else MODEL
+    return isa + (["-march=x86-64-v3"] if vector_code else [])
 
 
 def compile_alone(root, header, compiler):

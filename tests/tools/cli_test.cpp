@@ -11,7 +11,7 @@ TEST(Cli, HelpAndVersion) {
   const Ran version = fovea({"--version"});
   EXPECT_EQ(version.code, 0);
   EXPECT_EQ(version.out, std::string("fovea ") + fovea_version() + "\n");
-  for (const std::string command : {"run", "check", "explain", "doctor", "bench"}) {
+  for (const std::string command : {"run", "check", "explain", "doctor", "bench", "kernels", "warmup", "cache"}) {
     const Ran help = fovea({command, "--help"});
     EXPECT_EQ(help.code, 0);
     EXPECT_NE(help.out.find("Exit codes: 0 ok"), std::string::npos) << command;

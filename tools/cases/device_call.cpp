@@ -57,18 +57,18 @@ const Driver& driver() {
   return instance;
 }
 
-std::vector<fovea_tensor*> tensors_of(fovea_forward_args& a) {
-  return {&a.q,         &a.k,          &a.v,         &a.out,          &a.lse,
-          &a.mask,      &a.bias,       &a.sink,      &a.cu_seqlens_q, &a.cu_seqlens_kv,
-          &a.seqused_q, &a.seqused_kv, &a.page_table};
-}
-
 bool holds(const HostRange& range, const void* address) {
   const auto* byte = static_cast<const std::byte*>(address);
   return byte >= range.data && byte < range.data + range.size;
 }
 
 }  // namespace
+
+std::vector<fovea_tensor*> tensors_of(fovea_forward_args& a) {
+  return {&a.q,         &a.k,          &a.v,         &a.out,          &a.lse,
+          &a.mask,      &a.bias,       &a.sink,      &a.cu_seqlens_q, &a.cu_seqlens_kv,
+          &a.seqused_q, &a.seqused_kv, &a.page_table};
+}
 
 std::string no_device_reason() { return driver().reason; }
 

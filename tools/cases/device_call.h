@@ -17,6 +17,9 @@ struct HostRange {
   std::size_t size = 0;
 };
 
+// Every tensor of a call, present or not.
+std::vector<fovea_tensor*> tensors_of(fovea_forward_args& args);
+
 // The bytes that each present tensor of a call touches, from its lowest to its highest element.
 std::vector<HostRange> ranges_of(const fovea_forward_args& args);
 

@@ -14,7 +14,8 @@ Result<bool> all_whole(fovea_context* context) {
     return fovea_cache(context, FOVEA_CACHE_LIST, FOVEA_JSON, buffer, size, error);
   });
   if (!text.ok()) return text.failure();
-  for (const nlohmann::json& entry : nlohmann::json::parse(text.value()).at("entries")) {
+  const nlohmann::json report = nlohmann::json::parse(text.value());
+  for (const nlohmann::json& entry : report.at("entries")) {
     if (!entry.at("whole").get<bool>()) return false;
   }
   return true;

@@ -94,7 +94,7 @@ Result<std::vector<double>> compute_on_device(const RunOptions& options, fovea_c
 fovea_forward_args placed_args(const RunOptions& options, const Call& call) {
   fovea_forward_args args = call.args;
   if (options.device != "cuda") return args;
-  for (fovea_tensor* t : {&args.q, &args.k, &args.v, &args.out, &args.lse, &args.mask, &args.bias, &args.sink}) {
+  for (fovea_tensor* t : cases::tensors_of(args)) {
     if (t->rank != 0) t->device_type = FOVEA_DEVICE_CUDA;
   }
   return args;
