@@ -3,7 +3,7 @@ SHELL := /bin/bash
 PYTHON ?= python3
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench lint fuzz install-deps build clean
+.PHONY: help demo test bench gpu-test lint fuzz install-deps build clean
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | column -t -s '|'
@@ -29,6 +29,11 @@ bench: ## Time against PyTorch on this machine (installs PyTorch into .venv)
 	@$(PYTHON) scripts/build.py release --target fovea_cli
 	@$(PYTHON) scripts/venv.py --require torch
 	@.venv/bin/python bench/bench_sdpa.py $(BENCH_ARGS)
+
+gpu-test: ## On a machine with an NVIDIA GPU: conformance, parity, sanitizers, speed
+	@./scripts/install_deps.sh build
+	@$(PYTHON) scripts/build.py release --target fovea_cli
+	@./scripts/gpu_tests.sh
 
 lint: ## Layers, style, format, headers that compile alone
 	@./scripts/install_deps.sh lint

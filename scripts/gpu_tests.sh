@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# What a machine with an NVIDIA GPU can show: the instructions against the model's golden vectors, the kernels against
+# the fp64 reference, the same under compute-sanitizer, real tensors, and a table of speeds where PyTorch is.
+# `make gpu-test` builds first; FOVEA names another binary, CONFORMANCE another folder of the recorder.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+readonly fovea="${FOVEA:-build/fovea}"
+readonly conformance="${CONFORMANCE:-build/conformance}"
+readonly out="${GPU_TEST_OUT:-build/gpu-test}"
+mkdir -p "$out"
+export FOVEA_LOG="${FOVEA_LOG:-quiet}"
+failed=0
+
+step() {
+  local name="$1"
+  shift
+  local begin=$SECONDS status=0
+  "$@" >"$out/$name.log" 2>&1 || status=$?
+  printf '%-28s %-6s %4d s\n' "$name" "$([[ $status == 0 ]] && echo ok || echo FAIL)" $((SECONDS - begin))
+  if ((status != 0)); then
+    failed=1
+    tail -5 "$out/$name.log"
+  fi
+}
+
+skip() { printf '%-28s %-6s %s\n' "$1" skip "$2"; }
+
+if ! "$fovea" doctor | grep -q '^cuda .*sm_'; then
+  "$fovea" doctor | grep '^cuda' >&2 || true
+  echo "gpu_tests: no usable GPU; everything that needs none is in make test" >&2
+  exit 2
+fi
+"$fovea" doctor | grep '^cuda'
+
+if [[ -x "$conformance/conformance_gpu" ]]; then
+  step conformance "$conformance/conformance_gpu" "$out"
+else
+  skip conformance "$conformance/conformance_gpu is not built (tests/conformance/build_gpu.py)"
+fi
+step kernel_cases "$fovea" check --grid kernels --backend cuda
+step standard_grid "$fovea" check --grid standard --backend cuda
+for layer in 2 5; do
+  step "demo_layer$layer" "$fovea" run --in data/demo.safetensors --prefix "layer$layer." --ignore mask --device cuda \
+    --expect "data/demo.safetensors:layer$layer.out" --check
+done
+if command -v compute-sanitizer >/dev/null; then
+  for tool in memcheck racecheck initcheck synccheck; do
+    step "sanitizer_$tool" compute-sanitizer --tool "$tool" --error-exitcode 9 "$fovea" check --grid kernels --quick \
+      --backend cuda
+  done
+else
+  skip sanitizer "compute-sanitizer is not on the path"
+fi
+if python3 -c 'import torch, sys; sys.exit(not torch.cuda.is_available())' 2>/dev/null; then
+  step bench python3 bench/bench_gpu.py --quick --markdown "$out/bench.md"
+  tail -4 "$out/bench.log"
+else
+  skip bench "python3 has no torch with CUDA"
+fi
+exit $failed
