@@ -88,7 +88,7 @@ Error compile_error(const Nvrtc& nvrtc, nvrtc::nvrtcResult result, const Target&
 std::vector<std::string> nvrtc_options(const Target& target, NvrtcOutput output) {
   std::string arch = name(target);
   if (output == NvrtcOutput::ptx) arch = cat("compute_", arch.substr(arch.find('_') + 1));
-  return {"--gpu-architecture=" + arch, "--std=c++20", "-default-device", "--ptxas-options=-v", "-lineinfo"};
+  return {"--gpu-architecture=" + arch, "--std=c++20", "-default-device", "--ptxas-options=-v"};
 }
 
 Result<NvrtcProduct> compile_nvrtc(const Nvrtc& nvrtc, const Bundle& bundle, const std::string& source,
