@@ -98,7 +98,8 @@ def main():
                     lines.append("| " + " | ".join(map(str, [*cells, *(f"{r:.2f}" for r in against)])) + " |")
                     print(lines[-1], flush=True)
     for (head_dim, name), values in ratios.items():
-        lines.append(f"head dim {head_dim}, fovea/{name}: geometric mean {geometric_mean(values):.3f}, lowest {min(values):.2f}")
+        mean = geometric_mean(values)
+        lines.append(f"head dim {head_dim}, fovea/{name}: geometric mean {mean:.3f}, lowest {min(values):.2f}")
         print(lines[-1])
     if options.markdown:
         options.markdown.write_text("\n".join(lines) + "\n")

@@ -34,11 +34,13 @@ FEATURES = {
     "paged k, v": [*BF16, "--page-size", "16", "--used-kv", "128"],
     "split keys": [*BF16, "--num-splits", "4"],
 }
-KERNELS = {"cpu_fwd_f32": ["--backend", "cpu"], "cpu_fwd_amx_bf16": ["--backend", "cpu"], "fwd_mma": ["--backend", "model"]}
+CPU, GPU = ["--backend", "cpu"], ["--backend", "model"]
+KERNELS = {"cpu_fwd_f32": CPU, "cpu_fwd_amx_bf16": CPU, "fwd_mma": GPU}
 
 
 def verdicts(fovea, arguments):
-    done = subprocess.run([fovea, "explain", "--format", "json", *arguments], capture_output=True, text=True, check=False)
+    command = [fovea, "explain", "--format", "json", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise SystemExit(f"support_table.py: fovea explain {' '.join(arguments)}: {done.stderr.strip()}")
     return {verdict["kernel"]: verdict for verdict in json.loads(done.stdout)["verdicts"]}
