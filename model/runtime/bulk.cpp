@@ -141,12 +141,12 @@ void Thread::bulk_wait_group(u32 newest_pending, bool read_only) {
 }
 
 void add_element(MapType type, u8* into, const u8* value) {
-  const auto flushed = [](f32 x) { return std::fpclassify(x) == FP_SUBNORMAL ? std::copysign(0.0F, x) : x; };
-  if (type == MapType::f32) {  // .add.f32 flushes subnormals
+  if (type == MapType::f32) {  // keeps subnormals, unlike red; a NaN is 0x7fffffff
     f32 a, b;
     std::memcpy(&a, into, 4);
     std::memcpy(&b, value, 4);
-    a = flushed(flushed(a) + flushed(b));
+    a += b;
+    if (std::isnan(a)) a = f32_from_bits(0x7fffffffU);
     std::memcpy(into, &a, 4);
   } else if (type == MapType::bf16 || type == MapType::f16) {  // .add.noftz; the f32 sum of two such values, rounded
     u16 a, b;

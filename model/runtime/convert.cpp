@@ -1,5 +1,5 @@
 // cvt (PTX ISA, "cvt", "cvt.pack"): round to nearest even unless the name says otherwise. NaN becomes 0x7fff in 16-bit
-// and 0x7f in 8-bit formats.
+// and 0x7f in 8-bit formats, 0x7fffffff where an f16 is widened.
 #include <algorithm>
 #include <cmath>
 
@@ -43,10 +43,16 @@ u32 f16_of_e4m3(u32 bits) {
   return ((bits & 0x80U) << 8U) | f32_to_f16(static_cast<float>(value));
 }
 
-// Round half away from zero to 10 fraction bits.
+// Round half away from zero to 10 fraction bits. Inf and NaN are cut, so that a NaN with none but low bits becomes Inf
+// (measured on SM90).
 u32 to_tf32(u32 bits) {
-  if ((bits & 0x7f800000U) == 0x7f800000U) return is_nan(bits) ? 0x7fffffffU : bits;
-  return (bits + 0x1000U) & 0xffffe000U;
+  const bool special = (bits & 0x7f800000U) == 0x7f800000U;
+  return (special ? bits : bits + 0x1000U) & 0xffffe000U;
+}
+
+u32 widen_f16(u32 bits) {
+  const u32 wide = f32_bits(f16_to_f32(static_cast<u16>(bits)));
+  return is_nan(wide) ? 0x7fffffffU : wide;
 }
 }  // namespace
 
@@ -65,7 +71,7 @@ u32 Thread::cvt(Cvt op, u32 high, u32 low) {
     case Cvt::f32_bf16:
       return low << 16U;
     case Cvt::f32_f16:
-      return f32_bits(f16_to_f32(static_cast<u16>(low)));
+      return widen_f16(low);
     case Cvt::rn_satfinite_e4m3x2:
       need_sm(89, "cvt.rn.satfinite.e4m3x2");
       return (to_small(high, kE4m3) << 8U) | to_small(low, kE4m3);

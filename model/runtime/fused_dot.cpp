@@ -13,9 +13,9 @@ constexpr double power_of_two(i32 n) { return __builtin_bit_cast(double, static_
 
 Operand operand_f32(u32 bits) {
   const u32 field = bits >> 23U & 0xffU;
-  const bool zero = (bits & 0x7fffffffU) == 0;
-  const i32 exponent = zero || field == 0 ? -126 : static_cast<i32>(field) - 127;
-  return {zero ? 0.0 : static_cast<double>(f32_from_bits(bits)), exponent, field == 0xffU};
+  if ((bits & 0x7fffffffU) == 0) return {};
+  const i32 exponent = field == 0 ? -126 : static_cast<i32>(field) - 127;
+  return {static_cast<double>(f32_from_bits(bits)), exponent, field == 0xffU};
 }
 
 struct FusedSum {
@@ -27,7 +27,7 @@ struct FusedSum {
 template <u32 K>
 FusedSum fused_sum(const double* a, const i32* ea, const double* b, const i32* eb, const Operand& c,
                    i32 fraction_bits) {
-  i32 largest = c.exponent;
+  i32 largest = std::max(c.exponent, kFloorExponent);
   for (u32 i = 0; i < K; ++i) largest = std::max(largest, ea[i] + eb[i]);
   const double scale = power_of_two(fraction_bits - largest);
   // A product is below 4 * 2^largest, so a term fits 32 bits for at most 28 fraction bits.
@@ -54,8 +54,8 @@ FusedSum fused_step(const OperandRow& a, const OperandRow& b, u32 begin, u32 k, 
 }
 
 // Truncates towards zero to `bits` fraction bits of an f32; subnormal results are kept, what exceeds the range is Inf.
+// A zero is positive, whatever it was truncated from.
 u32 round_f32(double x, i32 bits) {
-  if (x == 0.0) return 0;
   const double magnitude = std::fabs(x);
   if (magnitude >= 0x1p128) return f32_bits(x < 0 ? -INFINITY : INFINITY);
   if (magnitude >= 0x1p-126) {  // a double's fraction, cut
@@ -64,10 +64,10 @@ u32 round_f32(double x, i32 bits) {
   }
   const double unit = power_of_two(-126 - bits);
   const double kept = std::trunc(magnitude / unit) * unit;
-  return f32_bits(static_cast<float>(x < 0 ? -kept : kept));
+  return kept == 0.0 ? 0 : f32_bits(static_cast<float>(x < 0 ? -kept : kept));
 }
 
-// Round to nearest even from an exact double, without passing through f32.
+// Round to nearest even from an exact double, without passing through f32. Zeros are positive here too.
 u32 round_f16(double x) {
   const double magnitude = std::fabs(x);
   const u32 sign = x < 0 ? 0x8000U : 0U;
@@ -75,7 +75,7 @@ u32 round_f16(double x) {
   const i32 exponent = magnitude == 0.0 ? -14 : std::max(std::ilogb(magnitude), -14);
   const double unit = std::ldexp(1.0, exponent - 10);
   const double kept = std::nearbyint(magnitude / unit) * unit;
-  return sign | f32_to_f16(static_cast<float>(kept));
+  return kept == 0.0 ? 0 : sign | f32_to_f16(static_cast<float>(kept));
 }
 
 // Sums with Inf or NaN among their terms: IEEE rules without the question of order.

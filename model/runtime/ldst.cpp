@@ -1,4 +1,5 @@
 // ld, st, atom and red (PTX ISA, "Data Movement and Conversion Instructions", "atom", "red").
+#include <cmath>
 #include <cstring>
 
 #include "model/runtime/machine.h"
@@ -14,6 +15,9 @@ void need_defined_words(const Thread& self, const void* value, u32 bytes, const 
     self.need_defined(word, instruction, "value");
   }
 }
+
+// Subnormals become zeros of the same sign.
+f32 flushed(f32 x) { return std::fpclassify(x) == FP_SUBNORMAL ? std::copysign(0.0F, x) : x; }
 }  // namespace
 
 void Thread::load_global(void* value, const void* address, u32 bytes, GlobalLoad kind) {
@@ -50,7 +54,10 @@ void Thread::red_add_global(f32* address, const f32* values, u32 count) {
   if (count > 1) need_sm(90, name);
   need_global(address, count * 4U, count * 4U, true, name);
   need_defined_words(*this, values, count * 4U, name);
-  for (u32 i = 0; i < count; ++i) address[i] += values[i];
+  for (u32 i = 0; i < count; ++i) {  // flushes subnormals; a NaN is 0x7fffffff
+    const f32 sum = flushed(flushed(address[i]) + flushed(values[i]));
+    address[i] = std::isnan(sum) ? f32_from_bits(0x7fffffffU) : sum;
+  }
   machine->counters.global_bytes_written += count * 4U;
 }
 
