@@ -53,7 +53,7 @@ std::vector<TensorMap> model_maps(const Case& test, u32 ctas, const u32* in, u32
   for (u32 cta = 0; test.tensor_maps && cta < ctas; ++cta) {
     for (const MapSpec& spec : kMaps) {
       const std::size_t words = std::size_t{cta} * (spec.on_output ? test.out_words : test.in_words);
-      const bool room = !spec.on_output || test.out_words == kTmaOutWords;
+      const bool room = !spec.on_output || test.out_words == kTmaStoreWords;
       model::TiledMap map;
       map.type = spec.bf16 ? model::MapType::bf16 : model::MapType::f32;
       map.rank = spec.rank;
@@ -114,8 +114,8 @@ TEST_P(Replay, ModelGivesWhatTheHardwareGave) {
   const Case& test = GetParam();
   const auto found = records().find(test.name);
   if (found == records().end()) {
-    ASSERT_EQ(test.tier, Tier::wide) << "no record of this case in " << vectors_path();
-    GTEST_SKIP() << "recorded in the wide file only";
+    ASSERT_NE(test.tier, Tier::golden) << "no record of this case in " << vectors_path();
+    GTEST_SKIP() << "not recorded, or in the wide file only";
   }
   const Record& record = found->second;
   ASSERT_NE(model_entry(test.kernel), nullptr);

@@ -17,9 +17,9 @@ struct MapSpec {
   u32 swizzle;  // 0 none, 1 32 bytes, 2 64, 3 128: as in CUtensorMapSwizzle
 };
 
-inline constexpr u32 kTmaSlots = 11;                // of 256 words: what the loads brought
-inline constexpr u32 kTmaStores = kTmaSlots * 256;  // where the stored tensors begin in the output
-inline constexpr u32 kTmaOutWords = kTmaStores + 5 * 256;
+inline constexpr u32 kTmaLoads = 8;             // slots of 256 words: what the loads brought
+inline constexpr u32 kTmaHints = 3;             // and those with an L2 policy
+inline constexpr u32 kTmaStoreWords = 5 * 256;  // the output of the cases that store tensors
 
 inline constexpr MapSpec kMaps[] = {
     {false, 0, false, 1, {1000}, {}, {64}, 0},
@@ -28,11 +28,11 @@ inline constexpr MapSpec kMaps[] = {
     {false, 0, false, 3, {16, 6, 9}, {64, 384}, {8, 2, 3}, 1},
     {false, 128, false, 4, {8, 4, 5, 6}, {32, 128, 640}, {8, 2, 2, 2}, 0},
     {false, 0, false, 5, {8, 3, 3, 3, 3}, {32, 96, 288, 864}, {4, 2, 2, 2, 2}, 0},
-    {true, kTmaStores, false, 1, {100}, {}, {64}, 0},
-    {true, kTmaStores + 256, false, 2, {20, 10}, {80}, {8, 4}, 1},
-    {true, kTmaStores + 512, false, 3, {16, 5, 3}, {64, 320}, {16, 2, 2}, 2},
-    {true, kTmaStores + 768, false, 4, {8, 3, 3, 3}, {32, 96, 288}, {8, 2, 2, 2}, 0},
-    {true, kTmaStores + 1024, false, 5, {4, 2, 3, 2, 3}, {16, 32, 96, 192}, {4, 2, 2, 2, 2}, 0},
+    {true, 0, false, 1, {100}, {}, {64}, 0},
+    {true, 256, false, 2, {20, 10}, {80}, {8, 4}, 1},
+    {true, 512, false, 3, {16, 5, 3}, {64, 320}, {16, 2, 2}, 2},
+    {true, 768, false, 4, {8, 3, 3, 3}, {32, 96, 288}, {8, 2, 2, 2}, 0},
+    {true, 1024, false, 5, {4, 2, 3, 2, 3}, {16, 32, 96, 192}, {4, 2, 2, 2, 2}, 0},
 };
 inline constexpr u32 kMapCount = sizeof(kMaps) / sizeof(kMaps[0]);
 
