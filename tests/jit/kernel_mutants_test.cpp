@@ -1,0 +1,105 @@
+// Known mistakes of attention kernels, written into a copy of fwd_mma's embedded sources one at a time: the model must
+// name the fault, or the result must be visibly wrong.
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "jit/small_call.h"
+#include "jit/toy.h"
+
+namespace fovea::testing {
+namespace {
+
+constexpr double kWrong = 0.05;  // a right result is within 0.004
+
+struct Mutant {
+  const char* name;
+  const char* file;
+  const char* find;
+  const char* replace;
+  std::optional<model::Code> fault;  // absent: a wrong result
+};
+
+const Mutant kMutants[] = {
+    {"copy_read_before_its_wait", "device/kernels/fwd_mma.h", "isa::cp_async_wait_group<kAhead - 1>();", "",
+     model::Code::copy_in_flight},
+    {"barrier_after_the_wait_dropped", "device/kernels/fwd_mma.h",
+     "isa::syncthreads();                      // for all;", "// for all;", model::Code::uninitialised_memory},
+    {"output_staged_over_tiles_in_use", "device/kernels/fwd_mma.h",
+     "isa::syncthreads();  // nobody reads Q, K or V any more", "// nobody reads Q, K or V any more",
+     model::Code::race},
+    {"output_read_before_it_is_staged", "device/kernels/fwd_mma.h", "    isa::syncthreads();\n    i64 element",
+     "    i64 element", model::Code::race},
+    {"accumulator_not_initialised", "device/tile/fragment.h", "return {{{0.0F, 0.0F, 0.0F, 0.0F}}};",
+     "const f32 x = isa::undefined<f32>(); return {{{x, x, x, x}}};", model::Code::uninitialised_register},
+    {"column_predicate_dropped", "device/attention/visibility.h", " || 8 * tile + e >= end", "", std::nullopt},
+    {"rows_past_the_end_loaded", "device/tile/copy.h", "row < valid ? bytes : 0", "bytes", model::Code::out_of_bounds},
+    {"v_read_without_transposition", "device/tile/ldmatrix.h", "isa::ldmatrix_x4_trans(", "isa::ldmatrix_x4(",
+     std::nullopt},
+    {"sum_not_normalised", "device/attention/epilogue.h", "isa::div_rn(1.0F, sum * ", "isa::div_rn(1.0F, 1.0F * ",
+     std::nullopt},
+};
+
+// The embedded sources with one text replaced. The text must be there exactly once.
+class MutatedBundle {
+ public:
+  explicit MutatedBundle(const Mutant& mutant) {
+    for (BundleFile file : embedded_files()) {
+      if (file.path == mutant.file) {
+        text_ = file.text;
+        const std::size_t place = text_.find(mutant.find);
+        found_ = place != std::string::npos && text_.find(mutant.find, place + 1) == std::string::npos;
+        if (found_) text_.replace(place, std::string(mutant.find).size(), mutant.replace);
+        file.text = text_;
+      }
+      files_.push_back(file);
+    }
+  }
+  bool found() const { return found_; }
+  Bundle bundle() const { return Bundle(files_); }
+
+ private:
+  std::string text_;
+  std::vector<BundleFile> files_;
+  bool found_ = false;
+};
+
+class KernelMutants : public ::testing::TestWithParam<Mutant> {
+ protected:
+  ScratchDirectory scratch_;
+};
+
+TEST_P(KernelMutants, AreFaultsOrWrongResults) {
+  const Mutant& mutant = GetParam();
+  const MutatedBundle mutated(mutant);
+  ASSERT_TRUE(mutated.found()) << mutant.find << " does not stand once in " << mutant.file;
+  Jit jit(toy_config(scratch_.path() + "/cache"), 0, mutated.bundle());
+  model::Modules modules(jit);
+  std::optional<model::Fault> fault;
+  double worst = 0;
+  // A mistake of order shows under some schedule: as few as needed are tried.
+  for (u64 seed = 0; seed < 6 && !fault && worst < kWrong; ++seed) {
+    SmallCall call;
+    const model::Settings settings{.sm = 80, .seed = seed, .landing = model::AsyncLanding::lazy, .schedule = {}};
+    const Result<model::Report> report = model::run_forward(plan_of(call, 80), call.operands, modules, settings);
+    ASSERT_TRUE(report.ok()) << to_string(report.error());
+    fault = report.value().fault;
+    if (!fault) worst = call.worst_error();
+    if (worst != worst) worst = 1;  // NaN is as wrong as can be
+  }
+  if (mutant.fault) {
+    ASSERT_TRUE(fault.has_value()) << "no fault, largest error " << worst;
+    EXPECT_EQ(model::to_string(fault->code), std::string(model::to_string(*mutant.fault))) << fault->text;
+  } else {
+    EXPECT_FALSE(fault.has_value()) << fault->text;
+    EXPECT_GT(worst, kWrong);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(FwdMma, KernelMutants, ::testing::ValuesIn(kMutants),
+                         [](const auto& mutant) { return std::string(mutant.param.name); });
+
+}  // namespace
+}  // namespace fovea::testing
