@@ -57,7 +57,7 @@ Check check_pointer(const Arg& arg) {
                  .hint = cat("point ", arg.name, ".data at them")};
   }
   const std::size_t size = fovea_dtype_size(dtype_of(t));
-  if (reinterpret_cast<std::uintptr_t>(t.data) % size == 0) return {};
+  if ((reinterpret_cast<std::uintptr_t>(t.data) & (size - 1)) == 0) return {};  // sizes are powers of two
   return Error{.status = FOVEA_ALIGNMENT,
                .asked = cat(arg.name, ".data at an address that is ", reinterpret_cast<std::uintptr_t>(t.data) % size,
                             " past a multiple of ", size),

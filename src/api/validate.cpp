@@ -12,6 +12,14 @@ constexpr std::array<std::uint64_t, 1> kForwardArgsSizes{sizeof(fovea_forward_ar
 constexpr std::array kSteps{check_settings, check_views,  check_dtypes,  check_shapes,
                             check_lengths,  check_scores, check_aliasing};
 
+Result<ForwardCall> checked_call(const fovea_forward_args& args) {
+  Result<ForwardCall> result{ForwardCall{}};
+  for (const auto step : kSteps) {
+    if (Check bad = step(args, result.value())) return *std::move(bad);
+  }
+  return result;
+}
+
 }  // namespace
 
 std::array<Arg, kForwardTensors> tensors_of(const fovea_forward_args& a) {
@@ -32,13 +40,11 @@ std::array<Arg, kForwardTensors> tensors_of(const fovea_forward_args& a) {
 
 Result<ForwardCall> validate_forward(const fovea_forward_args* args) {
   if (args == nullptr) return null_pointer("fovea_forward_args");
+  // This version's struct is read where it is: the copy of a warm call would cost as much as a check.
+  if (args->struct_size == sizeof(fovea_forward_args)) return checked_call(*args);
   const auto read = read_versioned("fovea_forward_args", args, kForwardArgsSizes);
   if (!read.ok()) return read.error();
-  ForwardCall call;
-  for (const auto step : kSteps) {
-    if (Check bad = step(read.value(), call)) return *std::move(bad);
-  }
-  return call;
+  return checked_call(read.value());
 }
 
 }  // namespace fovea
