@@ -53,6 +53,7 @@ class MirrorTest(unittest.TestCase):
 
     def test_structs(self):
         expected = {"fovea_error", "fovea_tensor", "fovea_context_args", "fovea_forward_args", "fovea_merge_args"}
+        expected.add("fovea_warmup_result")
         self.assertEqual(expected, set(self.structs))
         for name, struct in self.structs.items():
             self.assertEqual(self.seen[f"sizeof {name}"], ctypes.sizeof(struct), name)
