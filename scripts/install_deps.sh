@@ -39,6 +39,7 @@ needs_lint() {
   need_command python3 python3
   need_command clang-format clang-format
   need_header hwy/highway.h libhwy-dev
+  need_header boost/context/fiber.hpp libboost-context-dev
   need_header CLI/CLI.hpp libcli11-dev
   need_header nlohmann/json.hpp nlohmann-json3-dev
   need_header gtest/gtest.h libgtest-dev

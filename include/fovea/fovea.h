@@ -131,7 +131,7 @@ typedef struct fovea_context_args {
   uint64_t struct_size;
   int32_t num_threads; /* CPU threads, the caller included; 0 = FOVEA_NUM_THREADS or all cores of the process */
   int32_t reserved;    /* 0 */
-  /* What FOVEA_BACKEND_MODEL stands for and how it runs; since 0.2. */
+  /* What FOVEA_BACKEND_MODEL stands for and how it runs. Absent from the first version of this struct. */
   int32_t model_sm;      /* architecture: 80, 86, 89, 90, 100 or 120; 0 = 80 */
   int32_t model_landing; /* fovea_model_landing */
   uint64_t model_seed;   /* of the schedule: equal seeds give equal runs */
