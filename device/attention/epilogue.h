@@ -2,6 +2,7 @@
 // memory, so that global stores are whole 16-byte pieces of rows; fp32 outputs are stored from registers.
 #pragma once
 
+#include "attention/schedule.h"
 #include "attention/softmax.h"
 #include "layout/smem_tile.h"
 #include "tile/mma.h"
@@ -38,41 +39,76 @@ FOVEA_INLINE void stage_block(const LdmatrixView<kSpec.o_tile(), LdmatrixPattern
   }
 }
 
-// Output tile in shared memory -> global rows [0, valid), kSpec.head_dim_v columns, 16 bytes at a time. The last piece
-// of a row whose head dim is not a multiple of 8 goes element by element.
+// Where a row of a tile goes: its query and head, and its first element in out.
+struct RowPlace {
+  i32 query, head;
+  i64 out;  // in elements from out.data
+};
+
 template <FwdSpec kSpec>
-FOVEA_INLINE void store_rows(SmemPtr tile, u8* out, i64 stride_bytes, i32 valid) {
-  constexpr i32 kChunks = ceil_div(kSpec.head_dim_v, 8);
+FOVEA_INLINE RowPlace row_place(const FwdParams& p, const FwdSequence& seq, const FwdTile& tile, i32 row) {
+  RowPlace place;
+  place.query = query_of<kSpec>(p, row);
+  place.head = head_of<kSpec>(p, tile, row, place.query);
+  place.out = seq.q_batch * p.out.stride_b + place.head * p.out.stride_h +
+              (static_cast<i64>(seq.q_begin) + place.query) * p.out.stride_s + tile.split * p.out_split;
+  return place;
+}
+
+FOVEA_INLINE void store_lse(const FwdParams& p, const FwdSequence& seq, const FwdTile& tile, const RowPlace& place,
+                            f32 lse) {
+  const i64 element = seq.q_batch * p.lse_b + place.head * p.lse_h +
+                      (static_cast<i64>(seq.q_begin) + place.query) * p.lse_s + tile.split * p.lse_split;
+  isa::st_global<f32>(p.lse + element, lse);
+}
+
+// Up to 16 bytes of a row from shared memory to global memory, in pieces that the row's alignment allows.
+template <FwdSpec kSpec>
+FOVEA_INLINE void store_piece(u8* target, SmemPtr source, i32 bytes, i32 align) {
+  if (kSpec.loads != Loads::any || (align >= 16 && bytes == 16)) {
+    isa::st_global<U32x4>(target, isa::ld_shared<U32x4>(source));
+  } else if (align >= 4 && bytes == 16) {
+    for (i32 at = 0; at < 16; at += 4) {
+      isa::st_global<u32>(target + at, isa::ld_shared<u32>(source + static_cast<u32>(at)));
+    }
+  } else {
+    for (i32 at = 0; at < bytes; at += 2) {
+      isa::st_global<u16>(target + at, isa::ld_shared<u16>(source + static_cast<u32>(at)));
+    }
+  }
+}
+
+// 16-bit output tile in shared memory -> global rows of the sequence.
+template <FwdSpec kSpec>
+FOVEA_INLINE void store_rows(SmemPtr smem, const FwdParams& p, const FwdSequence& seq, const FwdTile& tile) {
+  constexpr i32 kChunks = kSpec.head_dim_v / 8;
   constexpr i32 kStores = kSpec.tile_m * kChunks;
   const i32 thread = static_cast<i32>(isa::tid_x());
+  const i32 cols = kSpec.loads == Loads::any ? p.head_dim_v : kSpec.head_dim_v;
   FOVEA_UNROLL
   for (i32 first = 0; first < kStores; first += kSpec.threads()) {
     const i32 index = first + thread;
     const i32 row = index / kChunks;
     const i32 chunk = index % kChunks;
-    if (index >= kStores || row >= valid) continue;
-    const SmemPtr source = tile + kSpec.o_tile().offset(static_cast<u32>(row), static_cast<u32>(8 * chunk));
-    u8* target = out + row * stride_bytes + 16 * chunk;
-    if (8 * chunk + 8 <= kSpec.head_dim_v) {
-      isa::st_global<U32x4>(target, isa::ld_shared<U32x4>(source));
-    } else {
-      for (i32 e = 0; e < kSpec.head_dim_v % 8; ++e) {
-        isa::st_global<u16>(target + 2 * e, isa::ld_shared<u16>(source + static_cast<u32>(2 * e)));
-      }
-    }
+    if (index >= kStores) continue;
+    const RowPlace place = row_place<kSpec>(p, seq, tile, tile.row0 + row);
+    if (place.query >= seq.q_rows || 8 * chunk >= cols) continue;
+    const SmemPtr source = smem + kSpec.o_tile().offset(static_cast<u32>(row), static_cast<u32>(8 * chunk));
+    u8* target = static_cast<u8*>(p.out.data) + 2 * place.out + 16 * chunk;
+    store_piece<kSpec>(target, source, 2 * min(8, cols - 8 * chunk), p.align_out);
   }
 }
 
 // fp32 output of one row, straight from the accumulators: two neighbouring columns per lane and n8 tile.
 template <FwdSpec kSpec, i32 kOutTiles>
-FOVEA_INLINE void store_row_f32(f32* row, const Array<FragC, kOutTiles>& o, i32 half, f32 factor) {
+FOVEA_INLINE void store_row_f32(f32* row, const Array<FragC, kOutTiles>& o, i32 half, f32 factor, i32 cols) {
   const i32 first = 2 * static_cast<i32>(isa::laneid() & 3U);
   FOVEA_UNROLL
   for (i32 n = 0; n < kOutTiles; ++n) {
     FOVEA_UNROLL
     for (i32 e = 0; e < 2; ++e) {
       const i32 col = 8 * n + first + e;
-      if (col < kSpec.head_dim_v) isa::st_global<f32>(row + col, o[n].reg[2 * half + e] * factor);
+      if (kSpec.loads != Loads::any || col < cols) isa::st_global<f32>(row + col, o[n].reg[2 * half + e] * factor);
     }
   }
 }

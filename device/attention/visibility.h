@@ -1,11 +1,17 @@
-// Which keys a query sees under the position rules (docs/contract.md, section 2), per tile and per element.
+// Which keys a query sees under the position rules (docs/contract.md, section 2), per tile and per element. Masks and
+// biases are in score_views.h.
 #pragma once
 
+#include "attention/schedule.h"
 #include "attention/sequence.h"
+#include "layout/key_order.h"
 #include "spec/fwd_spec.h"
 #include "tile/fragment.h"
 
 namespace fovea {
+
+// Below this many keys a split costs more than it gains.
+inline constexpr i32 kMinSplitKeys = 256;
 
 // Key blocks [first, last) that some query of a tile sees; every query sees all keys of blocks [clean_first,
 // clean_last), so that only the others need a look at single elements.
@@ -14,33 +20,38 @@ struct KeyBlocks {
   i32 clean_first, clean_last;
 };
 
-// For the queries [row0, row0 + tile_m) of a sequence.
+// For the rows [row0, row0 + tile_m) of a sequence and the keys of the tile's split.
 template <FwdSpec kSpec>
-FOVEA_INLINE KeyBlocks key_blocks(const FwdSequence& seq, i32 row0) {
-  const i32 last_row = min(row0 + kSpec.tile_m, seq.q_used) - 1;
-  const i32 begin = max(0, row0 + seq.left);  // seen by some query: [begin, end)
-  const i32 end = min(seq.kv_used, last_row + seq.right + 1);
-  if (row0 > last_row || begin >= end) return {0, 0, 0, 0};
-  const i32 clean_begin = max(0, last_row + seq.left);  // seen by every query
-  const i32 clean_end = max(0, min(seq.kv_used, row0 + seq.right + 1));
+FOVEA_INLINE KeyBlocks key_blocks(const FwdParams& p, const FwdSequence& seq, const FwdTile& tile) {
+  const i32 first_query = query_of<kSpec>(p, tile.row0);
+  const i32 last_query = min(query_of<kSpec>(p, tile.row0 + kSpec.tile_m - 1), seq.q_used - 1);
+  i32 split_keys = p.split_keys;
+  if (split_keys == 0) split_keys = round_up(max(ceil_div(seq.kv_used, p.num_splits), kMinSplitKeys), kSpec.tile_n);
+  const i32 split_begin = tile.split * split_keys;
+  const i32 split_end = tile.split == p.num_splits - 1 ? seq.kv_used : min(seq.kv_used, split_begin + split_keys);
+  const i32 begin = max(split_begin, first_query + seq.left);  // seen by some query: [begin, end)
+  const i32 end = min(split_end, last_query + seq.right + 1);
+  if (first_query > last_query || begin >= end) return {0, 0, 0, 0};
+  const i32 clean_begin = max(split_begin, last_query + seq.left);  // seen by every query
+  const i32 clean_end = max(0, min(split_end, first_query + seq.right + 1));
   KeyBlocks blocks{begin / kSpec.tile_n, ceil_div(end, kSpec.tile_n), 0, 0};
   blocks.clean_last = max(clean_end / kSpec.tile_n, blocks.first);
   blocks.clean_first = max(blocks.first, min(ceil_div(clean_begin, kSpec.tile_n), blocks.clean_last));
   return blocks;
 }
 
-// Hides, by -inf, the elements of one row's scores that query `row` does not see. A lane holds two columns of each n8
-// tile: key0 + 8*tile + 2*(lane%4) + {0, 1}.
+// Hides, by -inf, the elements of one row's scores that `query` does not see. A lane holds keys key0 + 8 * (lane % 4) +
+// fragment_key(tile, element).
 template <i32 kKeyTiles>
-FOVEA_INLINE void hide_row(Array<FragC, kKeyTiles>& s, i32 half, const FwdSequence& seq, i32 row, i32 key0) {
-  const i32 first = key0 + 2 * static_cast<i32>(isa::laneid() & 3U);
-  const i32 begin = row + seq.left - first;  // in columns from the lane's first on
-  const i32 end = min(seq.kv_used, row + seq.right + 1) - first;
+FOVEA_INLINE void hide_row(Array<FragC, kKeyTiles>& s, i32 half, const FwdSequence& seq, i32 query, i32 key0) {
+  const i32 first = key0 + 8 * static_cast<i32>(isa::laneid() & 3U);
+  const i32 begin = query + seq.left - first;  // in keys from the lane's first on
+  const i32 end = min(seq.kv_used, query + seq.right + 1) - first;
   FOVEA_UNROLL
   for (i32 tile = 0; tile < kKeyTiles; ++tile) {
     FOVEA_UNROLL
     for (i32 e = 0; e < 2; ++e) {
-      if (8 * tile + e < begin || 8 * tile + e >= end) s[tile].reg[2 * half + e] = kMinusInfinity;
+      if (fragment_key(tile, e) < begin || fragment_key(tile, e) >= end) s[tile].reg[2 * half + e] = kMinusInfinity;
     }
   }
 }

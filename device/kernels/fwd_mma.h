@@ -4,10 +4,14 @@
 #pragma once
 
 #include "attention/epilogue.h"
+#include "attention/mask_blocks.h"
 #include "attention/schedule.h"
+#include "attention/score_views.h"
 #include "attention/softmax.h"
+#include "attention/value_classes.h"
 #include "attention/visibility.h"
 #include "tile/copy.h"
+#include "tile/copy_any.h"
 #include "tile/ldmatrix.h"
 #include "tile/mma.h"
 
@@ -18,7 +22,7 @@ template <FwdSpec kSpec>
 struct FwdMmaWarp {
   static constexpr i32 kRowBlocks = kSpec.rows_per_warp / 16;
   static constexpr i32 kKeyTiles = kSpec.tile_n / 8;
-  static constexpr i32 kOutTiles = kSpec.padded_v() / 8;
+  static constexpr i32 kOutTiles = kSpec.head_dim_v / 8;
   Array<Array<FragC, kOutTiles>, kRowBlocks> o;
   Array<RowStats, kRowBlocks> stats;
 };
@@ -43,7 +47,7 @@ FOVEA_INLINE void score_product(FwdScores<kSpec>& s, const QView<kSpec>& q, cons
     for (i32 tile = 0; tile < Warp::kKeyTiles; ++tile) s[block][tile] = zero_accumulator();
   }
   FOVEA_UNROLL
-  for (u32 col = 0; col < static_cast<u32>(kSpec.padded_qk()); col += 16) {
+  for (u32 col = 0; col < static_cast<u32>(kSpec.head_dim_qk); col += 16) {
     Array<FragA, Warp::kRowBlocks> a;
     FOVEA_UNROLL
     for (i32 block = 0; block < Warp::kRowBlocks; ++block) a[block] = load_a(q, static_cast<u32>(16 * block), col);
@@ -82,28 +86,55 @@ FOVEA_INLINE void value_product(FwdMmaWarp<kSpec>& warp, const FwdScores<kSpec>&
   }
 }
 
+// What a tile works on: the call, its tile, and the sequence the tile belongs to.
+struct FwdTask {
+  const FwdParams& p;
+  FwdTile tile;
+  FwdSequence seq;
+};
+
 // Whether a key block has elements that some query does not see.
 enum class Blocks : u8 { clean, ragged };
 
-// Scores -> weights, with what was accumulated so far rescaled. `row` is the query of half 0 of block 0.
-template <FwdSpec kSpec, Blocks kBlocks>
-FOVEA_INLINE void softmax_step(FwdMmaWarp<kSpec>& warp, FwdScores<kSpec>& s, const FwdParams& p, const FwdSequence& seq,
-                               i32 row, i32 key0) {
+// Applies what decides single scores: bias, mask and position rules. `row` is that of half 0 of block 0, counted from
+// the sequence's first.
+template <FwdSpec kSpec>
+FOVEA_INLINE void restrict_scores(FwdScores<kSpec>& s, const FwdTask& task, i32 row, i32 key0) {
+  FOVEA_UNROLL
+  for (i32 block = 0; block < FwdMmaWarp<kSpec>::kRowBlocks; ++block) {
+    FOVEA_UNROLL
+    for (i32 half = 0; half < 2; ++half) {
+      const i32 this_row = row + 16 * block + 8 * half;
+      if constexpr (kSpec.score == ScoreForm::viewed) {
+        view_row_scores<kSpec>(s[block], half, task.p, task.seq, task.tile, this_row, key0);
+      }
+      hide_row(s[block], half, task.seq, query_of<kSpec>(task.p, this_row), key0);
+    }
+  }
+}
+
+template <FwdSpec kSpec>
+FOVEA_INLINE void transform_scores(FwdScores<kSpec>& s, const FwdParams& p) {
   using Warp = FwdMmaWarp<kSpec>;
-  constexpr bool kGeneral = kSpec.score == ScoreForm::general;
-  const f32 scale_log2 = kGeneral ? 1.0F : p.scale_log2;
+  FOVEA_UNROLL
+  for (i32 block = 0; block < Warp::kRowBlocks; ++block) {
+    FOVEA_UNROLL
+    for (i32 i = 0; i < 4 * Warp::kKeyTiles; ++i)
+      s[block][i / 4].reg[i % 4] = general_score(s[block][i / 4].reg[i % 4], p);
+  }
+}
+
+// Scores -> weights, with what was accumulated so far rescaled.
+template <FwdSpec kSpec>
+FOVEA_INLINE void softmax_step(FwdMmaWarp<kSpec>& warp, FwdScores<kSpec>& s, const FwdParams& p) {
+  using Warp = FwdMmaWarp<kSpec>;
+  const f32 scale_log2 = kSpec.score == ScoreForm::scaled ? p.scale_log2 : 1.0F;
   Array<Array<f32, 2>, Warp::kRowBlocks> seen;
   bool rescale = false;
   FOVEA_UNROLL
   for (i32 block = 0; block < Warp::kRowBlocks; ++block) {
-    if constexpr (kGeneral) {
-      FOVEA_UNROLL
-      for (i32 i = 0; i < 4 * Warp::kKeyTiles; ++i)
-        s[block][i / 4].reg[i % 4] = general_score(s[block][i / 4].reg[i % 4], p);
-    }
     FOVEA_UNROLL
     for (i32 half = 0; half < 2; ++half) {
-      if constexpr (kBlocks == Blocks::ragged) hide_row(s[block], half, seq, row + 16 * block + 8 * half, key0);
       seen[block][half] = row_max(s[block], half, warp.stats[block].max[half]);
       rescale = rescale || outgrown(seen[block][half], warp.stats[block].max[half], scale_log2);
     }
@@ -130,32 +161,36 @@ FOVEA_INLINE void softmax_step(FwdMmaWarp<kSpec>& warp, FwdScores<kSpec>& s, con
 }
 
 // Normalises and writes the warp's rows; 16-bit output is only staged, the CTA stores it after a barrier. Rows that are
-// no queries are empty rows.
+// no queries are empty rows. `row` is the lane's first, `warp_row` the warp's first row in the tile.
 template <FwdSpec kSpec>
-FOVEA_INLINE void finish_warp(const FwdMmaWarp<kSpec>& warp, const FwdParams& p, const FwdTile& tile, i32 q_used,
-                              SmemPtr stage, i32 warp_row) {
+FOVEA_INLINE void finish_warp(const FwdMmaWarp<kSpec>& warp, const FwdTask& task, i32 row, SmemPtr stage,
+                              i32 warp_row) {
   using Warp = FwdMmaWarp<kSpec>;
-  const u32 lane = isa::laneid();
+  const FwdParams& p = task.p;
   f32 sink_log2 = kMinusInfinity;
-  if (p.sink != nullptr) sink_log2 = isa::ld_global<f32>(p.sink + tile.head_q * p.sink_stride) * kLog2E;
+  if (kSpec.rows == Rows::head && p.sink != nullptr) {
+    sink_log2 = isa::ld_global<f32>(p.sink + task.tile.head_q * p.sink_stride) * kLog2E;
+  }
   const LdmatrixView<kSpec.o_tile(), LdmatrixPattern::a_row_major> o_view(stage);
   FOVEA_UNROLL
   for (i32 block = 0; block < Warp::kRowBlocks; ++block) {
     Array<f32, 2> factor;
     FOVEA_UNROLL
     for (i32 half = 0; half < 2; ++half) {
-      const i32 row = warp_row + 16 * block + 8 * half + static_cast<i32>(lane >> 2U);
-      const i64 query = tile.row0 + row;
-      const f32 max_log2 = warp.stats[block].max[half] * (kSpec.score == ScoreForm::general ? 1.0F : p.scale_log2);
+      const RowPlace place = row_place<kSpec>(p, task.seq, task.tile, row + 16 * block + 8 * half);
+      const bool inside = place.query < task.seq.q_rows;
+      if (kSpec.rows == Rows::group && p.sink != nullptr) {
+        sink_log2 = isa::ld_global<f32>(p.sink + place.head * p.sink_stride) * kLog2E;
+      }
+      const f32 max_log2 = warp.stats[block].max[half] * (kSpec.score == ScoreForm::scaled ? p.scale_log2 : 1.0F);
       const f32 sum = quad_sum(warp.stats[block].sum[half]);
-      const RowResult result = query < q_used ? finish_row(max_log2, sum, sink_log2) : kEmptyRow;
-      const bool inside = query < p.seqlen_q;
-      if (p.lse != nullptr && inside && (lane & 3U) == 0) {
-        isa::st_global<f32>(p.lse + tile.batch * p.lse_b + tile.head_q * p.lse_h + query * p.lse_s, result.lse);
+      const RowResult result = place.query < task.seq.q_used ? finish_row(max_log2, sum, sink_log2) : kEmptyRow;
+      if (p.lse != nullptr && inside && (isa::laneid() & 3U) == 0) {
+        store_lse(p, task.seq, task.tile, place, result.lse);
       }
       if constexpr (kSpec.out == Element::fp32) {
-        f32* out = static_cast<f32*>(p.out.data) + tile.batch * p.out.stride_b + tile.head_q * p.out.stride_h;
-        if (inside) store_row_f32<kSpec>(out + query * p.out.stride_s, warp.o[block], half, result.factor);
+        f32* out = static_cast<f32*>(p.out.data) + place.out;
+        if (inside) store_row_f32<kSpec>(out, warp.o[block], half, result.factor, p.head_dim_v);
       }
       factor[half] = result.factor;
     }
@@ -165,82 +200,306 @@ FOVEA_INLINE void finish_warp(const FwdMmaWarp<kSpec>& warp, const FwdParams& p,
   }
 }
 
-// Rows of one head of one batch entry, from its first row on.
-FOVEA_INLINE GmemRows<16> rows_of(const RowTensor& tensor, i32 batch, i32 head) {
-  const i64 element = batch * tensor.stride_b + head * tensor.stride_h;
-  return {static_cast<const u8*>(tensor.data) + 2 * element, 2 * tensor.stride_s};
+// K and V of one kv head, block by block into the stages of shared memory.
+template <FwdSpec kSpec>
+class KeyLoader {
+  static constexpr SmemPlan kSmem = plan_smem(kSpec);
+
+ public:
+  FOVEA_INLINE KeyLoader(const FwdTask& task, SmemPtr smem)
+      : smem_(smem), kv_used_(task.seq.kv_used), k_(source(task.p.k, task)), v_(source(task.p.v, task)) {}
+
+  FOVEA_INLINE SmemPtr k_tile(i32 slot) const {
+    return smem_ + kSmem.stage0 + static_cast<u32>(slot) * kSmem.stage_bytes;
+  }
+  FOVEA_INLINE SmemPtr v_tile(i32 slot) const { return k_tile(slot) + kSmem.v_in_stage; }
+
+  FOVEA_INLINE void load(i32 block, i32 slot) const {
+    const i32 key0 = block * kSpec.tile_n;
+    k_.copy(k_tile(slot), key0, kv_used_ - key0);
+    v_.copy(v_tile(slot), key0, kv_used_ - key0);
+  }
+
+ private:
+  // Rows of a head from the sequence's first key on.
+  FOVEA_INLINE static GmemRows<16> source(const RowTensor& tensor, const FwdTask& task) {
+    const i64 element = task.seq.kv_batch * tensor.stride_b + static_cast<i64>(task.seq.kv_begin) * tensor.stride_s +
+                        task.tile.head_kv * tensor.stride_h;
+    return {static_cast<const u8*>(tensor.data) + 2 * element, 2 * tensor.stride_s};
+  }
+
+  SmemPtr smem_;
+  i32 kv_used_;
+  RowCopy<kSpec.k_tile(), RowOrder::keys, kSpec.threads(), 16> k_;
+  RowCopy<kSpec.v_tile(), RowOrder::keys, kSpec.threads(), 16> v_;
+};
+
+// The same for rows of any kind.
+template <FwdSpec kSpec>
+requires(kSpec.loads != Loads::vector) class KeyLoader<kSpec> {
+  static constexpr SmemPlan kSmem = plan_smem(kSpec);
+
+ public:
+  FOVEA_INLINE KeyLoader(const FwdTask& task, SmemPtr smem)
+      : smem_(smem), task_(task), k_(task.p.head_dim_qk, task.p.align_qkv), v_(task.p.head_dim_v, task.p.align_qkv) {}
+
+  FOVEA_INLINE SmemPtr k_tile(i32 slot) const {
+    return smem_ + kSmem.stage0 + static_cast<u32>(slot) * kSmem.stage_bytes;
+  }
+  FOVEA_INLINE SmemPtr v_tile(i32 slot) const { return k_tile(slot) + kSmem.v_in_stage; }
+
+  FOVEA_INLINE void load(i32 block, i32 slot) const {
+    const FwdParams& p = task_.p;
+    const i32 key0 = block * kSpec.tile_n;
+    k_.copy(k_tile(slot), task_.seq.kv_used - key0, [&](i32 row) { return row_at(p.k, key0 + row); });
+    v_.copy(v_tile(slot), task_.seq.kv_used - key0, [&](i32 row) { return row_at(p.v, key0 + row); });
+  }
+
+ private:
+  FOVEA_INLINE const u8* row_at(const RowTensor& tensor, i32 key) const {
+    const FwdParams& p = task_.p;
+    i64 outer = task_.seq.kv_batch;
+    i64 inner = static_cast<i64>(task_.seq.kv_begin) + key;
+    if (kSpec.loads == Loads::paged || p.page_table != nullptr) {
+      const i32 index = p.page_shift >= 0 ? key >> p.page_shift : key / p.page_size;
+      const i32* entry = p.page_table + task_.seq.batch * p.page_b + index * p.page_p;
+      outer = max(0, min(static_cast<i32>(isa::ld_global_nc<u32>(entry)), p.num_pages - 1));
+      inner = key - index * p.page_size;
+    }
+    return static_cast<const u8*>(tensor.data) +
+           2 * (outer * tensor.stride_b + inner * tensor.stride_s + task_.tile.head_kv * tensor.stride_h);
+  }
+
+  SmemPtr smem_;
+  const FwdTask& task_;
+  AnyRowCopy<kSpec.k_tile(), RowOrder::keys, kSpec.threads(), kSpec.loads> k_;
+  AnyRowCopy<kSpec.v_tile(), RowOrder::keys, kSpec.threads(), kSpec.loads> v_;
+};
+
+template <FwdSpec kSpec>
+FOVEA_INLINE void load_queries(const FwdTask& task, SmemPtr target) {
+  const FwdParams& p = task.p;
+  const i64 element = task.seq.q_batch * p.q.stride_b + static_cast<i64>(task.seq.q_begin) * p.q.stride_s;
+  const u8* data = static_cast<const u8*>(p.q.data);
+  const i32 row0 = task.tile.row0;
+  const i32 valid = task.seq.q_used * heads_per_tile<kSpec>(p) - row0;
+  if constexpr (kSpec.loads == Loads::any || kSpec.rows == Rows::group) {
+    AnyRowCopy<kSpec.q_tile(), RowOrder::plain, kSpec.threads(), kSpec.loads>(p.head_dim_qk, p.align_qkv)
+        .copy(target, valid, [&](i32 row) {
+          const i32 query = query_of<kSpec>(p, row0 + row);
+          const i32 head = head_of<kSpec>(p, task.tile, row0 + row, query);
+          return data + 2 * (element + query * p.q.stride_s + head * p.q.stride_h);
+        });
+  } else {
+    const GmemRows<16> rows{data + 2 * (element + task.tile.head_q * p.q.stride_h), 2 * p.q.stride_s};
+    RowCopy<kSpec.q_tile(), RowOrder::plain, kSpec.threads(), 16>(rows).copy(target, row0, valid);
+  }
 }
+
+// One CTA's work on its tile.
+template <FwdSpec kSpec>
+class FwdMma {
+  using Warp = FwdMmaWarp<kSpec>;
+  static constexpr SmemPlan kSmem = plan_smem(kSpec);
+  static constexpr i32 kAhead = kSpec.stages - 1;  // stages that are loaded before they are needed
+
+ public:
+  FOVEA_INLINE FwdMma(const FwdTask& task, SmemPtr smem)
+      : task_(task),
+        blocks_(key_blocks<kSpec>(task.p, task.seq, task.tile)),
+        smem_(smem),
+        warp_row_(static_cast<i32>(isa::tid_x() / 32U) * kSpec.rows_per_warp),
+        lane_row_(task.tile.row0 + warp_row_ + static_cast<i32>(isa::laneid() >> 2U)),
+        keys_(task, smem),
+        q_view_(smem + kSmem.q + static_cast<u32>(warp_row_) * SmemTile::kRowBytes) {}
+
+  FOVEA_INLINE void run() {
+    load_queries<kSpec>(task_, smem_ + kSmem.q);
+    isa::cp_async_commit_group();
+    accumulate();
+    // Nobody reads Q, K or V any more: their space takes the output.
+    finish_warp<kSpec>(warp_, task_, lane_row_, smem_, warp_row_);
+    if constexpr (kSpec.out != Element::fp32) {
+      isa::syncthreads();
+      store_rows<kSpec>(smem_, task_.p, task_.seq, task_.tile);
+    }
+  }
+
+ private:
+  // The sums of the tile's rows over their keys. When they are not finite, again for each class of V elements; see
+  // value_classes.h.
+  FOVEA_INLINE void accumulate() {
+    Array<Infinities<Warp::kOutTiles>, Warp::kRowBlocks> infinities;
+    bool classes = false;
+    auto wanted = ValueClass::finite;
+    while (true) {
+      reset();
+      if (kSpec.score == ScoreForm::viewed || classes) {
+        run_looking(classes, wanted);
+      } else {
+        run_positions();
+      }
+      isa::cp_async_wait_group<0>();
+      if (classes && wanted == ValueClass::finite) break;
+      if (!classes) {
+        f32 finite = 0;
+        FOVEA_UNROLL
+        for (i32 block = 0; block < Warp::kRowBlocks; ++block) finite += finiteness(warp_.o[block]);
+        if (!isa::bar_red_or(0, kSpec.threads(), !(finite == 0.0F))) return;
+        classes = true;
+        wanted = ValueClass::nan;
+        FOVEA_UNROLL
+        for (i32 block = 0; block < Warp::kRowBlocks; ++block) infinities[block].clear();
+        continue;
+      }
+      FOVEA_UNROLL
+      for (i32 block = 0; block < Warp::kRowBlocks; ++block) infinities[block].add(warp_.o[block], wanted);
+      wanted = static_cast<ValueClass>(static_cast<u32>(wanted) - 1U);
+    }
+    FOVEA_UNROLL
+    for (i32 block = 0; block < Warp::kRowBlocks; ++block) infinities[block].apply(warp_.o[block]);
+    isa::syncthreads();
+  }
+
+  FOVEA_INLINE void reset() {
+    FOVEA_UNROLL
+    for (i32 block = 0; block < Warp::kRowBlocks; ++block) {
+      warp_.stats[block] = empty_rows();
+      FOVEA_UNROLL
+      for (i32 n = 0; n < Warp::kOutTiles; ++n) warp_.o[block][n] = zero_accumulator();
+    }
+    slot_ = 0;
+    next_slot_ = kAhead;
+  }
+
+  // Waits until the next block's tiles are there; the stage that was computed last is then free.
+  FOVEA_INLINE void await_block() {
+    isa::cp_async_wait_group<kAhead - 1>();  // this step's tiles have landed for this thread,
+    isa::syncthreads();                      // for all; and all are done with the stage that is filled next
+  }
+
+  template <Blocks kBlocks>
+  FOVEA_INLINE void scores_of(FwdScores<kSpec>& s, i32 block) {
+    score_product<kSpec>(s, q_view_, KView<kSpec>(keys_.k_tile(slot_)));
+    if constexpr (kSpec.score != ScoreForm::scaled) transform_scores<kSpec>(s, task_.p);
+    if constexpr (kBlocks == Blocks::ragged) restrict_scores<kSpec>(s, task_, lane_row_, block * kSpec.tile_n);
+  }
+
+  // One key block. `wanted`: the class of V elements that the stage holds; see value_classes.h.
+  template <Blocks kBlocks>
+  FOVEA_INLINE void compute(i32 block, ValueClass wanted) {
+    FwdScores<kSpec> s;
+    scores_of<kBlocks>(s, block);
+    if (wanted == ValueClass::finite) {
+      softmax_step<kSpec>(warp_, s, task_.p);
+    } else {
+      FOVEA_UNROLL
+      for (i32 row_block = 0; row_block < Warp::kRowBlocks; ++row_block) weigh_visible(s[row_block]);
+    }
+    value_product<kSpec>(warp_, s, VView<kSpec>(keys_.v_tile(slot_)));
+    advance();
+  }
+
+  FOVEA_INLINE void advance() {
+    next_slot_ = slot_;
+    slot_ = slot_ == kSpec.stages - 1 ? 0 : slot_ + 1;
+  }
+
+  // Position rules alone: ragged blocks at the right edge, clean ones, ragged ones at the left edge, without a look at
+  // anything but their numbers; each kind of loop exists once. Steps count from the last block to the first.
+  FOVEA_INLINE void run_positions() {
+    const i32 steps = blocks_.last - blocks_.first;
+    const auto load_step = [&](i32 step, i32 slot) {
+      if (step < steps) keys_.load(blocks_.last - 1 - step, slot);
+      isa::cp_async_commit_group();
+    };
+    for (i32 step = 0; step < kAhead; ++step) load_step(step, step);
+    i32 step = 0;
+    const auto run_until = [&]<Blocks kBlocks>(i32 last_step) {
+      for (; step < last_step; ++step) {
+        await_block();
+        load_step(step + kAhead, next_slot_);
+        compute<kBlocks>(blocks_.last - 1 - step, ValueClass::finite);
+      }
+    };
+    const i32 clean_begin = blocks_.last - blocks_.clean_last;
+    const i32 clean_end = blocks_.last - blocks_.clean_first;
+    while (step < steps) {
+      if (step >= clean_begin) run_until.template operator()<Blocks::clean>(clean_end);
+      run_until.template operator()<Blocks::ragged>(step < clean_begin ? clean_begin : steps);
+    }
+  }
+
+  // Blocks that are looked at first, kBlocksPerLook at a time; those whose mask is empty are passed over. `classes`:
+  // only V elements of class `wanted` count.
+  FOVEA_INLINE void run_looking(bool classes, ValueClass wanted) {
+    for (i32 last = blocks_.last; last > blocks_.first; last -= kBlocksPerLook) {
+      const i32 count = min(kBlocksPerLook, last - blocks_.first);
+      BlockBits bits{~0U, ~0U};
+      if constexpr (kSpec.score == ScoreForm::viewed) {
+        if (task_.p.mask.data != nullptr) {
+          bits = mask_blocks<kSpec>(task_.p, task_.seq, task_.tile, last - count, last, smem_ + kSmem.mask_words);
+        }
+      }
+      if (count < kBlocksPerLook) bits.some &= (1U << static_cast<u32>(count)) - 1U;
+      run_marked(bits, last, classes, wanted);
+    }
+  }
+
+  FOVEA_INLINE void run_marked(const BlockBits& bits, i32 last, bool classes, ValueClass wanted) {
+    u32 to_load = bits.some;
+    const auto take = [last](u32& marked) {
+      const u32 index = isa::popc((marked & (0U - marked)) - 1U);
+      marked &= marked - 1U;
+      return last - 1 - static_cast<i32>(index);
+    };
+    const auto load_next = [&](i32 slot) {
+      if (to_load != 0) keys_.load(take(to_load), slot);
+      isa::cp_async_commit_group();
+    };
+    isa::syncthreads();  // the stages are free
+    slot_ = 0;
+    next_slot_ = kAhead;
+    for (i32 slot = 0; slot < kAhead; ++slot) load_next(slot);
+    for (u32 to_do = bits.some; to_do != 0;) {
+      const i32 block = take(to_do);
+      await_block();
+      load_next(next_slot_);
+      if (classes) {
+        keep_class<kSpec>(keys_.v_tile(slot_), wanted);
+        isa::syncthreads();
+      }
+      if constexpr (kSpec.score == ScoreForm::viewed) {
+        const bool every = ((bits.every >> static_cast<u32>(last - 1 - block)) & 1U) != 0;
+        const bool clean = block >= blocks_.clean_first && block < blocks_.clean_last;
+        if (every && clean && !classes && task_.p.bias.data == nullptr) {
+          compute<Blocks::clean>(block, ValueClass::finite);
+          continue;
+        }
+      }
+      compute<Blocks::ragged>(block, wanted);
+    }
+  }
+
+  const FwdTask& task_;
+  KeyBlocks blocks_;
+  SmemPtr smem_;
+  i32 warp_row_, lane_row_;
+  KeyLoader<kSpec> keys_;
+  QView<kSpec> q_view_;
+  Warp warp_;
+  i32 slot_ = 0;       // of the step that is computed
+  i32 next_slot_ = 0;  // of the step that is loaded meanwhile
+};
 
 template <FwdSpec kSpec>
 FOVEA_INLINE void fwd_mma(const FwdParams& p) {
   static_assert(well_formed(kSpec));
-  using Warp = FwdMmaWarp<kSpec>;
-  constexpr SmemPlan kSmem = plan_smem(kSpec);
-  constexpr i32 kAhead = kSpec.stages - 1;  // stages that are loaded before they are needed
-  const SmemPtr smem{isa::smem_base()};
-  const FwdTile tile = fwd_tile<kSpec.tile_m>(p);
-  const FwdSequence seq = fwd_sequence(p, tile.batch);
-  const KeyBlocks blocks = key_blocks<kSpec>(seq, tile.row0);
-  const i32 steps = blocks.last - blocks.first;  // from the last block to the first
-  const i32 warp_row = static_cast<i32>(isa::tid_x() / 32U) * kSpec.rows_per_warp;
-
-  const RowCopy<kSpec.k_tile(), kSpec.head_dim_qk, kSpec.threads(), 16> k_copy(rows_of(p.k, tile.batch, tile.head_kv));
-  const RowCopy<kSpec.v_tile(), kSpec.head_dim_v, kSpec.threads(), 16> v_copy(rows_of(p.v, tile.batch, tile.head_kv));
-  const auto stage_at = [&](i32 slot) { return smem + kSmem.stage0 + static_cast<u32>(slot) * kSmem.stage_bytes; };
-  const auto load_block = [&](i32 step, i32 slot) {
-    if (step < steps) {
-      const i32 key0 = (blocks.last - 1 - step) * kSpec.tile_n;
-      k_copy.copy(stage_at(slot), key0, seq.kv_used - key0);
-      v_copy.copy(stage_at(slot) + kSmem.v_in_stage, key0, seq.kv_used - key0);
-    }
-    isa::cp_async_commit_group();
-  };
-
-  RowCopy<kSpec.q_tile(), kSpec.head_dim_qk, kSpec.threads(), 16>(rows_of(p.q, tile.batch, tile.head_q))
-      .copy(smem + kSmem.q, tile.row0, seq.q_used - tile.row0);
-  for (i32 step = 0; step < kAhead; ++step) load_block(step, step);  // Q belongs to the first group
-
-  Warp warp;
-  FOVEA_UNROLL
-  for (i32 block = 0; block < Warp::kRowBlocks; ++block) {
-    warp.stats[block] = empty_rows();
-    FOVEA_UNROLL
-    for (i32 n = 0; n < Warp::kOutTiles; ++n) warp.o[block][n] = zero_accumulator();
-  }
-  const QView<kSpec> q_view(smem + kSmem.q + static_cast<u32>(warp_row) * SmemTile::kRowBytes);
-  const i32 lane_row0 = tile.row0 + warp_row + static_cast<i32>(isa::laneid() >> 2U);
-  i32 slot = 0;            // of the step that is computed
-  i32 next_slot = kAhead;  // of the step that is loaded meanwhile
-  i32 step = 0;
-  const auto run_until = [&]<Blocks kBlocks>(i32 last_step) {
-    for (; step < last_step; ++step) {
-      isa::cp_async_wait_group<kAhead - 1>();  // this step's tiles have landed for this thread,
-      isa::syncthreads();                      // for all; and all are done with the stage that is filled next
-      load_block(step + kAhead, next_slot);
-      FwdScores<kSpec> s;
-      score_product<kSpec>(s, q_view, KView<kSpec>(stage_at(slot)));
-      softmax_step<kSpec, kBlocks>(warp, s, p, seq, lane_row0, (blocks.last - 1 - step) * kSpec.tile_n);
-      value_product<kSpec>(warp, s, VView<kSpec>(stage_at(slot) + kSmem.v_in_stage));
-      next_slot = slot;
-      slot = slot == kSpec.stages - 1 ? 0 : slot + 1;
-    }
-  };
-  // Ragged blocks at the right edge, clean ones, ragged ones at the left edge; each kind of loop exists once.
-  const i32 clean_begin = blocks.last - blocks.clean_last;
-  const i32 clean_end = blocks.last - blocks.clean_first;
-  while (step < steps) {
-    if (step >= clean_begin) run_until.template operator()<Blocks::clean>(clean_end);
-    run_until.template operator()<Blocks::ragged>(step < clean_begin ? clean_begin : steps);
-  }
-
-  isa::cp_async_wait_group<0>();
-  isa::syncthreads();  // nobody reads Q, K or V any more: their space takes the output
-  finish_warp<kSpec>(warp, p, tile, seq.q_used, smem, warp_row);
-  if constexpr (kSpec.out != Element::fp32) {
-    isa::syncthreads();
-    i64 element = tile.batch * p.out.stride_b + tile.head_q * p.out.stride_h + tile.row0 * p.out.stride_s;
-    store_rows<kSpec>(smem, static_cast<u8*>(p.out.data) + 2 * element, 2 * p.out.stride_s, p.seqlen_q - tile.row0);
-  }
+  FwdTile tile;
+  if (!fwd_tile<kSpec>(p, tile)) return;
+  const FwdTask task{p, tile, fwd_sequence(p, tile.batch)};
+  if (query_of<kSpec>(p, tile.row0) >= task.seq.q_rows) return;
+  FwdMma<kSpec>(task, SmemPtr{isa::smem_base()}).run();
 }
 
 }  // namespace fovea::kernels

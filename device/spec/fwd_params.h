@@ -3,7 +3,7 @@
 // members only.
 #pragma once
 
-#include "base/types.h"
+#include "spec/fwd_spec.h"
 
 namespace fovea {
 
@@ -13,30 +13,60 @@ struct RowTensor {
   i64 stride_b, stride_s, stride_h;
 };
 
+// mask or bias: element (b, hq, i, j) lies at data + b*stride_b + (hq / head_group)*stride_h + i*stride_q + j*stride_k,
+// in elements; an extent that is broadcast has stride 0.
+struct ScoreTensor {
+  const void* data;  // null: none
+  i64 stride_b, stride_h, stride_q, stride_k;
+  i32 head_group;
+  i32 rows, keys;  // extents: positions past them are not read; rows take the last one, keys are hidden or without bias
+  // 1: neighbouring keys are neighbours in memory and every row starts at a multiple of 16 bytes, so that aligned runs
+  // of keys are read in one piece.
+  i32 vector;
+};
+
 // Stands for "no bound" in position rules; lengths are below it, and sums of two fit 32 bits.
 inline constexpr i32 kFarKeys = 1 << 29;
 
 struct FwdParams {
-  RowTensor q, k, v, out;
-  f32* lse;  // element (b, h, s); null: not wanted
+  RowTensor q, k, v, out;  // paged k and v: b is the page, s the slot in it. varlen: stride_b is not used
+  f32* lse;                // element (b, h, s); null: not wanted
   i64 lse_b, lse_h, lse_s;
   const f32* sink;  // [Hq]; null: none
   i64 sink_stride;
   const i32* used_q;   // [B], rows of a batch entry that are queries; null: all
   const i32* used_kv;  // [B], likewise keys. Values outside the storage are taken as its nearest bound
   i64 used_q_stride, used_kv_stride;
+  const i32* cu_q;   // [B+1], first rows of the sequences in packed q, out and lse; null: [B, S] storage
+  const i32* cu_kv;  // [B+1], likewise in packed k and v
+  i64 cu_q_stride, cu_kv_stride;
+  const i32* page_table;  // entry (b, p) at b*page_b + p*page_p; null: k and v are not paged
+  i64 page_b, page_p;
+  ScoreTensor mask;  // of bytes; 0 = hidden. ScoreForm::viewed only
+  ScoreTensor bias;  // of bias_element; likewise
+  // Split s of the keys writes its out and lse this many elements further on.
+  i64 out_split, lse_split;
 
   i32 batch, num_heads_q, group;  // group = num_heads_q / num_heads_kv
-  i32 seqlen_q, seqlen_kv;
-  i32 tiles_m;          // ceil(seqlen_q / tile_m)
+  i32 seqlen_q, seqlen_kv;        // rows of storage of a batch entry; varlen: of all sequences together
+  i32 head_dim_qk, head_dim_v;
+  i32 tiles_m;          // tiles of one head and batch entry; varlen: of one head, at least one per sequence
   i32 heads_in_flight;  // (batch, head) pairs whose K and V share the level-2 cache; see attention/schedule.h
+  i32 num_splits;       // parts of the key range, each a CTA of its own
+  i32 split_keys;  // keys per split, a multiple of tile_n; 0: the used keys of each sequence in equal parts. The last
+                   // split takes what is left
+  i32 num_pages, page_size;
+  i32 page_shift;  // page_size = 1 << page_shift; -1: no power of two
+  i32 align_qkv;   // bytes, 2 to 16: every row of q, k and v starts at a multiple. Loads::any only
+  i32 align_out;   // likewise of out
+  Element bias_element;
   // Query i sees key j iff i + diagonal + left <= j <= i + diagonal + right, where diagonal is used_kv - used_q
   // (bottom-right alignment) if bottom_right is 1, else 0. Within +-kFarKeys.
   i32 left, right;
   i32 bottom_right;
 
   f32 scale_log2;    // softmax_scale * log2(e)
-  f32 softcap_log2;  // softcap * log2(e); 0 = off; general form only
+  f32 softcap_log2;  // softcap * log2(e); 0 = off; not for ScoreForm::scaled
   f32 softcap_in;    // 2 * log2(e) * softmax_scale / softcap: what the product is multiplied by inside tanh
 };
 

@@ -1,7 +1,7 @@
 // FwdSpec: everything that changes a forward kernel's code, as one structural value; what a call can decide without
-// cost (lengths, position rules, lse, sink) is in FwdParams instead, so that few kernels serve many calls. The host
-// chooses it, the run-time compiler puts it into the kernel as a template argument, and what follows from it (shared
-// memory, threads) is computed here, by the same functions, for both.
+// cost (lengths, position rules, varlen, splits, lse, sink) is in FwdParams instead, so that few kernels serve many
+// calls. The host chooses it, the run-time compiler puts it into the kernel as a template argument, and what follows
+// from it (shared memory, threads) is computed here, by the same functions, for both.
 #pragma once
 
 #include "layout/smem_tile.h"
@@ -11,8 +11,18 @@ namespace fovea {
 enum class Element : u8 { bf16, fp16, fp32 };
 
 // scaled: one positive softmax_scale, folded into the exponent. general: scores are transformed first, one by one
-// (softcap, or a scale that is zero or negative).
-enum class ScoreForm : u8 { scaled, general };
+// (softcap, or a scale that is zero or negative). viewed: general, with a bool mask, an additive bias or both, each
+// present or not at run time.
+enum class ScoreForm : u8 { scaled, general, viewed };
+
+// How rows of q, k and v reach shared memory. vector: 16 bytes at a time, every row as wide as the tile. paged: the
+// same with k and v rows found through the page table. any: rows of any alignment and of at most the tile's width, k
+// and v paged or not.
+enum class Loads : u8 { vector, paged, any };
+
+// What a tile's rows are: the queries of one head, or the queries of all heads that share a kv head, head fastest
+// (pack-GQA), so that K and V are read once for the group.
+enum class Rows : u8 { head, group };
 
 // How 16-bit output fragments reach shared memory: st.shared.b32, or stmatrix (sm_90 and up).
 enum class Store : u8 { vector, stmatrix };
@@ -20,9 +30,11 @@ enum class Store : u8 { vector, stmatrix };
 struct FwdSpec {
   Element element = Element::bf16;  // q, k, v
   Element out = Element::bf16;
-  i32 head_dim_qk = 128;
-  i32 head_dim_v = 128;
+  i32 head_dim_qk = 128;  // width of the q and k tiles: the head dim, with Loads::any an upper bound of it
+  i32 head_dim_v = 128;   // likewise of the v and out tiles
   ScoreForm score = ScoreForm::scaled;
+  Loads loads = Loads::vector;
+  Rows rows = Rows::head;
   Store store = Store::vector;
   i32 tile_m = 128;        // query rows per CTA
   i32 tile_n = 64;         // keys per step
@@ -34,22 +46,21 @@ struct FwdSpec {
 
   constexpr i32 warps() const { return tile_m / rows_per_warp; }
   constexpr i32 threads() const { return warps() * 32; }
-  // Head dims as the mma sees them: whole k16 steps of Q K^T, whole n16 pairs of P V.
-  constexpr i32 padded_qk() const { return round_up(head_dim_qk, 16); }
-  constexpr i32 padded_v() const { return round_up(head_dim_v, 16); }
-  constexpr SmemTile q_tile() const { return {.rows = tile_m, .cols = padded_qk()}; }
-  constexpr SmemTile k_tile() const { return {.rows = tile_n, .cols = padded_qk()}; }
-  constexpr SmemTile v_tile() const { return {.rows = tile_n, .cols = padded_v()}; }
-  constexpr SmemTile o_tile() const { return {.rows = tile_m, .cols = padded_v()}; }
+  constexpr SmemTile q_tile() const { return {.rows = tile_m, .cols = head_dim_qk}; }
+  constexpr SmemTile k_tile() const { return {.rows = tile_n, .cols = head_dim_qk}; }
+  constexpr SmemTile v_tile() const { return {.rows = tile_n, .cols = head_dim_v}; }
+  constexpr SmemTile o_tile() const { return {.rows = tile_m, .cols = head_dim_v}; }
 };
 
 // Byte offsets from the base of dynamic shared memory. A stage is a K tile followed by a V tile. The output tile takes
-// over the space of Q, and of the stages behind it, once the last product has read them.
+// over the space of Q, and of the stages behind it, once the last product has read them. Behind all of them, where a
+// mask may be looked at, lie the two words of each warp that mask_blocks() exchanges.
 struct SmemPlan {
   u32 q = 0;
   u32 stage0 = 0;
   u32 v_in_stage = 0;
   u32 stage_bytes = 0;
+  u32 mask_words = 0;
   u32 bytes = 0;
 
   constexpr bool operator==(const SmemPlan&) const = default;
@@ -62,17 +73,20 @@ constexpr SmemPlan plan_smem(const FwdSpec& spec) {
   plan.stage_bytes = spec.k_tile().bytes() + spec.v_tile().bytes();
   plan.bytes = plan.stage0 + static_cast<u32>(spec.stages) * plan.stage_bytes;
   if (plan.bytes < spec.o_tile().bytes()) plan.bytes = spec.o_tile().bytes();
+  plan.mask_words = plan.bytes;
+  if (spec.score == ScoreForm::viewed) plan.bytes += static_cast<u32>(spec.warps()) * 8U;
   return plan;
 }
 
 // FNV-1a over every field, in declaration order. A field that is added to FwdSpec and not here does not compile.
 constexpr u64 digest(const FwdSpec& spec) {
-  const auto& [element, out, head_dim_qk, head_dim_v, score, store, tile_m, tile_n, rows_per_warp, stages, min_ctas] =
-      spec;
-  const u32 fields[] = {static_cast<u32>(element),    static_cast<u32>(out),     static_cast<u32>(head_dim_qk),
-                        static_cast<u32>(head_dim_v), static_cast<u32>(score),   static_cast<u32>(store),
-                        static_cast<u32>(tile_m),     static_cast<u32>(tile_n),  static_cast<u32>(rows_per_warp),
-                        static_cast<u32>(stages),     static_cast<u32>(min_ctas)};
+  const auto& [element, out, head_dim_qk, head_dim_v, score, loads, rows, store, tile_m, tile_n, rows_per_warp, stages,
+               min_ctas] = spec;
+  const u32 fields[] = {static_cast<u32>(element),    static_cast<u32>(out),           static_cast<u32>(head_dim_qk),
+                        static_cast<u32>(head_dim_v), static_cast<u32>(score),         static_cast<u32>(loads),
+                        static_cast<u32>(rows),       static_cast<u32>(store),         static_cast<u32>(tile_m),
+                        static_cast<u32>(tile_n),     static_cast<u32>(rows_per_warp), static_cast<u32>(stages),
+                        static_cast<u32>(min_ctas)};
   u64 hash = 0xcbf29ce484222325ULL;
   for (const u32 field : fields) {
     for (i32 byte = 0; byte < 4; ++byte) hash = (hash ^ ((field >> (8 * byte)) & 0xffU)) * 0x100000001b3ULL;
@@ -82,10 +96,10 @@ constexpr u64 digest(const FwdSpec& spec) {
 
 // What every kernel of the mma family relies on. A spec that breaks it does not compile.
 constexpr bool well_formed(const FwdSpec& spec) {
+  const auto width = [](i32 cols) { return cols >= 16 && cols <= 256 && cols % 16 == 0; };
   return (spec.rows_per_warp == 16 || spec.rows_per_warp == 32) && spec.tile_m % spec.rows_per_warp == 0 &&
-         spec.tile_n % 16 == 0 && spec.stages >= 2 && spec.element != Element::fp32 && spec.head_dim_qk >= 1 &&
-         spec.head_dim_qk <= 256 && spec.head_dim_v >= 1 && spec.head_dim_v <= 256 && spec.warps() >= 1 &&
-         spec.threads() <= 1024;
+         spec.tile_n % 32 == 0 && spec.stages >= 2 && spec.element != Element::fp32 && width(spec.head_dim_qk) &&
+         width(spec.head_dim_v) && spec.warps() >= 1 && spec.threads() <= 1024;
 }
 static_assert(well_formed(FwdSpec{}));
 static_assert(plan_smem(FwdSpec{}).bytes == 32768 + 2 * 2 * 16384);

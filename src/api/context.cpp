@@ -69,7 +69,7 @@ PlannedCall* PlanCache::make(const ForwardCall& call, const Choice& choice, cons
   Entry& entry = entries_[next_];
   next_ = (next_ + 1) % entries_.size();
   entry.filled = false;
-  entry.call = {.plan = make_plan(call.problem, choice, caps), .kernel = nullptr};
+  entry.call = {.plan = make_plan(call.problem, choice, caps), .kernels = {}};
   entry.backend = call.backend;
   entry.device_id = call.device_id;
   entry.filled = true;

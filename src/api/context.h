@@ -10,6 +10,7 @@
 
 #include "api/gpu.h"
 #include "api/validate.h"
+#include "backend/cuda/forward.h"
 #include "core/config.h"
 #include "core/threads.h"
 #include "core/workspace.h"
@@ -19,10 +20,10 @@
 
 namespace fovea {
 
-// A plan, and the loaded kernel that it needs on a CUDA device once one was found.
+// A plan, and the loaded kernels that it needs on a CUDA device.
 struct PlannedCall {
   Plan plan;
-  const cuda::CudaKernel* kernel = nullptr;
+  cuda::ForwardKernels kernels;  // attention is null until they were found
 };
 
 // Recent plans, found by value, so that a repeated call neither chooses nor plans again.

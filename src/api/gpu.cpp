@@ -37,6 +37,7 @@ void GpuState::open() {
     jit_.emplace(config_, driver_ ? driver_->major() : 0, embedded_bundle());
     modules_.emplace(*jit_);
     if (driver_) kernels_.emplace(*driver_, *jit_);
+    if (driver_) stream_memory_.emplace(*driver_);
   });
 }
 
@@ -55,6 +56,11 @@ cuda::Device* GpuState::device(int ordinal) {
 cuda::Kernels& GpuState::kernels() {
   open();
   return *kernels_;
+}
+
+cuda::StreamMemory& GpuState::stream_memory() {
+  open();
+  return *stream_memory_;
 }
 
 model::Modules& GpuState::modules() {

@@ -55,24 +55,17 @@ Check check_pages(const ForwardOperands& o, std::int64_t b, std::int64_t used, s
   return {};
 }
 
-// Used lengths in device memory cannot be read here: kernels take those outside the storage as its nearest bound.
+// Lengths, offsets and pages in device memory cannot be read here: kernels take those outside the storage as its
+// nearest bound, and the problem counts with the storage.
 bool on_host(const fovea_forward_args& a) { return a.q.device_type == FOVEA_DEVICE_CPU; }
-
-Check check_host_lengths(const fovea_forward_args& a) {
-  if (on_host(a)) return {};
-  if (!present(a.cu_seqlens_q) && !present(a.cu_seqlens_kv) && !present(a.page_table)) return {};
-  return Error{.status = FOVEA_UNSUPPORTED,
-               .asked = "cu_seqlens or page_table with CUDA tensors",
-               .allowed = "dense CUDA tensors, with seqused where lengths differ",
-               .why = "no GPU kernel of this version reads packed sequences or pages",
-               .hint = "call once per sequence, or copy the tensors to CPU memory"};
-}
 
 Check check_query_lengths(const fovea_forward_args& a, ForwardCall& call) {
   Problem& p = call.problem;
   const ForwardOperands& o = call.operands;
   const bool varlen = p.q_layout == QLayout::varlen;
-  if (varlen) {
+  if (varlen && !on_host(a)) {
+    p.total_q = p.seqlen_q = a.q.shape[0];
+  } else if (varlen) {
     if (Check bad = check_offsets("cu_seqlens_q", o.cu_seqlens_q, p.batch, a.q.shape[0])) return bad;
     p.total_q = o.cu_seqlens_q.at(p.batch) - o.cu_seqlens_q.at(0);
   } else if (__builtin_mul_overflow(p.batch, p.seqlen_q, &p.total_q)) {
@@ -82,7 +75,7 @@ Check check_query_lengths(const fovea_forward_args& a, ForwardCall& call) {
                  .why = "query rows are counted in 64-bit integers",
                  .hint = "correct the shape of q"};
   }
-  if (!varlen && (o.seqused_q.data == nullptr || !on_host(a))) {
+  if (!on_host(a) || (!varlen && o.seqused_q.data == nullptr)) {
     call.longest_used_q = p.batch > 0 ? p.seqlen_q : 0;
     return {};
   }
@@ -99,16 +92,10 @@ Check check_query_lengths(const fovea_forward_args& a, ForwardCall& call) {
   return {};
 }
 
-// Rows of key storage of sequence b.
-std::int64_t key_storage(const fovea_forward_args& a, const ForwardCall& call, std::int64_t b) {
-  switch (call.problem.kv_layout) {
-    case KvLayout::dense:
-      return a.k.shape[1];
-    case KvLayout::varlen:
-      return call.operands.cu_seqlens_kv.at(b + 1) - call.operands.cu_seqlens_kv.at(b);
-    case KvLayout::paged:
-      break;
-  }
+// Rows of key storage: of a batch entry, varlen: of all sequences together.
+std::int64_t key_storage(const fovea_forward_args& a, const ForwardCall& call) {
+  if (call.problem.kv_layout == KvLayout::varlen) return a.k.shape[0];
+  if (call.problem.kv_layout == KvLayout::dense) return a.k.shape[1];
   std::int64_t rows = 0;
   const bool overflow = __builtin_mul_overflow(a.page_table.shape[1], call.problem.page_size, &rows);
   return overflow || rows > kMaxExtent ? kMaxExtent : rows;
@@ -117,14 +104,19 @@ std::int64_t key_storage(const fovea_forward_args& a, const ForwardCall& call, s
 Check check_key_lengths(const fovea_forward_args& a, ForwardCall& call) {
   Problem& p = call.problem;
   const ForwardOperands& o = call.operands;
+  if (!on_host(a)) {
+    p.seqlen_kv = key_storage(a, call);
+    return {};
+  }
   if (p.kv_layout == KvLayout::varlen) {
     if (Check bad = check_offsets("cu_seqlens_kv", o.cu_seqlens_kv, p.batch, a.k.shape[0])) return bad;
-  } else if (p.kv_layout == KvLayout::dense && (o.seqused_kv.data == nullptr || !on_host(a))) {
+  } else if (p.kv_layout == KvLayout::dense && o.seqused_kv.data == nullptr) {
     p.seqlen_kv = a.k.shape[1];
     return {};
   }
   for (std::int64_t b = 0; b < p.batch; ++b) {
-    std::int64_t used = key_storage(a, call, b);
+    const bool varlen = p.kv_layout == KvLayout::varlen;
+    std::int64_t used = varlen ? o.cu_seqlens_kv.at(b + 1) - o.cu_seqlens_kv.at(b) : key_storage(a, call);
     if (o.seqused_kv.data != nullptr) {
       if (Check bad = check_used("seqused_kv", o.seqused_kv, b, used)) return bad;
       used = o.seqused_kv.at(b);
@@ -140,7 +132,6 @@ Check check_key_lengths(const fovea_forward_args& a, ForwardCall& call) {
 }  // namespace
 
 Check check_lengths(const fovea_forward_args& a, ForwardCall& call) {
-  if (Check bad = check_host_lengths(a)) return bad;
   ForwardOperands& o = call.operands;
   o.cu_seqlens_q = index_view(a.cu_seqlens_q);
   o.cu_seqlens_kv = index_view(a.cu_seqlens_kv);
@@ -150,7 +141,11 @@ Check check_lengths(const fovea_forward_args& a, ForwardCall& call) {
     o.page_table = static_cast<const std::int32_t*>(a.page_table.data);
     o.page_b = a.page_table.strides[0];
     o.page_p = a.page_table.strides[1];
+    o.num_pages = a.k.shape[0];
+    o.max_pages = a.page_table.shape[1];
   }
+  o.rows_q = call.problem.q_layout == QLayout::varlen ? a.q.shape[0] : a.q.shape[1];
+  o.rows_kv = key_storage(a, call);
   if (Check bad = check_query_lengths(a, call)) return bad;
   return check_key_lengths(a, call);
 }

@@ -17,6 +17,7 @@ ScoreExtents score_extents(const fovea_forward_args& a, const ForwardCall& call)
   const Problem& p = call.problem;
   ScoreExtents e{p.seqlen_q, p.seqlen_kv, call.longest_used_q, p.seqlen_kv};
   if (p.kv_layout == KvLayout::dense) e.storage_kv = a.k.shape[1];
+  if (a.q.device_type != FOVEA_DEVICE_CPU) e.least_q = e.least_kv = 1;  // lengths are in device memory: see contract 6
   return e;
 }
 
@@ -47,7 +48,14 @@ HeadMode head_mode(const fovea_tensor& t, const Problem& p) {
 
 ScoreView score_view(const fovea_tensor& t, HeadMode mode, const Problem& p) {
   const auto stride = [&t](int d) { return t.shape[d] > 1 ? t.strides[d] : 0; };
-  ScoreView view{t.data, dtype_of(t), stride(0), stride(1), stride(2), stride(3), 1};
+  ScoreView view{.data = t.data,
+                 .dtype = dtype_of(t),
+                 .stride_b = stride(0),
+                 .stride_h = stride(1),
+                 .stride_q = stride(2),
+                 .stride_k = stride(3),
+                 .rows = t.shape[2],
+                 .keys = t.shape[3]};
   if (mode == HeadMode::kv_head && p.num_heads_q > 0) view.head_group = p.num_heads_q / p.num_heads_kv;
   return view;
 }

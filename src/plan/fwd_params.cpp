@@ -2,6 +2,8 @@
 #include "plan/fwd_params.h"
 
 #include <algorithm>
+#include <bit>
+#include <cstdint>
 #include <numbers>
 
 namespace fovea {
@@ -11,42 +13,142 @@ i32 clamp_far(std::int64_t x) { return static_cast<i32>(std::clamp<std::int64_t>
 
 RowTensor row_tensor(const RowView& view) { return {view.data, view.stride_b, view.stride_s, view.stride_h}; }
 
+i32 extent(std::int64_t n) { return static_cast<i32>(std::min<std::int64_t>(n, kFarKeys)); }
+
+// Whether runs of keys can be read in pieces of 16 bytes.
+bool vector_keys(const ScoreView& view) {
+  const auto bytes = static_cast<std::uint64_t>(view.dtype == FOVEA_BOOL ? 1 : fovea_dtype_size(view.dtype));
+  const std::uint64_t bits = reinterpret_cast<std::uintptr_t>(view.data) |
+                             static_cast<std::uint64_t>(view.stride_b | view.stride_h | view.stride_q) * bytes;
+  return view.stride_k == 1 && bits % 16 == 0;
+}
+
+ScoreTensor score_tensor(const ScoreView& view) {
+  return {.data = view.data,
+          .stride_b = view.stride_b,
+          .stride_h = view.stride_h,
+          .stride_q = view.stride_q,
+          .stride_k = view.stride_k,
+          .head_group = static_cast<i32>(view.head_group),
+          .rows = extent(view.rows),
+          .keys = view.keys == 1 ? kFarKeys : extent(view.keys),
+          .vector = vector_keys(view) ? 1 : 0};
+}
+
+Element bias_element(fovea_dtype dtype) {
+  if (dtype == FOVEA_BF16) return Element::bf16;
+  return dtype == FOVEA_F16 ? Element::fp16 : Element::fp32;
+}
+
+i32 page_shift(std::int64_t page_size) {
+  const auto size = static_cast<std::uint64_t>(page_size);
+  return std::has_single_bit(size) ? std::countr_zero(size) : -1;
+}
+
 }  // namespace
 
-FwdParams make_fwd_params(const Plan& plan, const ForwardOperands& operands) {
+FwdParams make_fwd_params(const Plan& plan, const ForwardOperands& operands, float* parts) {
   const Problem& p = plan.problem;
   const std::int64_t diagonal = p.has_offset ? p.q_offset - p.kv_offset : 0;
   std::int64_t right = kFarKeys;
   if (p.causal) right = diagonal;
   if (p.has_window_right) right = std::min(right, diagonal + p.window_right);
   const double scale_log2 = static_cast<double>(p.softmax_scale) * std::numbers::log2e;
-  return {.q = row_tensor(operands.q),
-          .k = row_tensor(operands.k),
-          .v = row_tensor(operands.v),
-          .out = row_tensor(operands.out),
+  FwdParams params{
+      .q = row_tensor(operands.q),
+      .k = row_tensor(operands.k),
+      .v = row_tensor(operands.v),
+      .out = row_tensor(operands.out),
+      .lse = operands.lse,
+      .lse_b = operands.lse_b,
+      .lse_h = operands.lse_h,
+      .lse_s = operands.lse_s,
+      .sink = operands.sink,
+      .sink_stride = operands.sink_stride,
+      .used_q = operands.seqused_q.data,
+      .used_kv = operands.seqused_kv.data,
+      .used_q_stride = operands.seqused_q.stride,
+      .used_kv_stride = operands.seqused_kv.stride,
+      .cu_q = operands.cu_seqlens_q.data,
+      .cu_kv = operands.cu_seqlens_kv.data,
+      .cu_q_stride = operands.cu_seqlens_q.stride,
+      .cu_kv_stride = operands.cu_seqlens_kv.stride,
+      .page_table = operands.page_table,
+      .page_b = operands.page_b,
+      .page_p = operands.page_p,
+      .mask = score_tensor(operands.mask),
+      .bias = score_tensor(operands.bias),
+      .out_split = 0,
+      .lse_split = 0,
+      .batch = static_cast<i32>(p.batch),
+      .num_heads_q = static_cast<i32>(p.num_heads_q),
+      .group = static_cast<i32>(p.num_heads_q / std::max<std::int64_t>(p.num_heads_kv, 1)),
+      .seqlen_q = static_cast<i32>(p.q_layout == QLayout::varlen ? operands.rows_q : p.seqlen_q),
+      .seqlen_kv = static_cast<i32>(std::min<std::int64_t>(operands.rows_kv, kFarKeys)),
+      .head_dim_qk = static_cast<i32>(p.head_dim_qk),
+      .head_dim_v = static_cast<i32>(p.head_dim_v),
+      .tiles_m = static_cast<i32>(plan.tiles_m),
+      .heads_in_flight = static_cast<i32>(plan.heads_in_flight),
+      .num_splits = plan.num_splits,
+      .split_keys = static_cast<i32>(plan.split_keys),
+      .num_pages = static_cast<i32>(operands.num_pages),
+      .page_size = static_cast<i32>(std::min<std::int64_t>(p.page_size, kFarKeys)),
+      .page_shift = page_shift(p.page_size),
+      .align_qkv = p.align_qkv,
+      .align_out = p.align_out,
+      .bias_element = bias_element(operands.bias.dtype),
+      .left = p.has_window_left ? clamp_far(diagonal - p.window_left) : -kFarKeys,
+      .right = clamp_far(right),
+      .bottom_right = p.has_offset ? 0 : 1,
+      .scale_log2 = static_cast<f32>(scale_log2),
+      .softcap_log2 = static_cast<f32>(static_cast<double>(p.softcap) * std::numbers::log2e),
+      .softcap_in = p.softcap > 0.0F ? static_cast<f32>(2.0 * scale_log2 / static_cast<double>(p.softcap)) : 0.0F};
+  if (plan.num_splits == 1) return params;
+  const SplitParts layout = split_parts(plan, operands);
+  const std::int64_t row = p.num_heads_q * p.head_dim_v;
+  params.out = {parts, params.seqlen_q * row, row, p.head_dim_v};
+  params.out_split = layout.rows * row;
+  params.lse = parts + layout.lse;
+  params.lse_b = params.seqlen_q * p.num_heads_q;
+  params.lse_h = 1;
+  params.lse_s = p.num_heads_q;
+  params.lse_split = layout.rows * p.num_heads_q;
+  params.sink = nullptr;
+  return params;
+}
+
+SplitParts split_parts(const Plan& plan, const ForwardOperands& operands) {
+  const Problem& p = plan.problem;
+  SplitParts parts;
+  if (plan.num_splits == 1) return parts;
+  parts.rows = p.q_layout == QLayout::varlen ? operands.rows_q : p.batch * p.seqlen_q;
+  parts.lse = plan.num_splits * parts.rows * p.num_heads_q * p.head_dim_v;
+  parts.bytes = 4 * static_cast<std::uint64_t>(parts.lse + plan.num_splits * parts.rows * p.num_heads_q);
+  constexpr std::int64_t kRowsPerCta = kCombineThreads / 32;
+  parts.combine_grid = (parts.rows * p.num_heads_q + kRowsPerCta - 1) / kRowsPerCta;
+  return parts;
+}
+
+CombineParams make_combine_params(const Plan& plan, const ForwardOperands& operands, const float* parts) {
+  const Problem& p = plan.problem;
+  const SplitParts layout = split_parts(plan, operands);
+  return {.out = row_tensor(operands.out),
           .lse = operands.lse,
           .lse_b = operands.lse_b,
           .lse_h = operands.lse_h,
           .lse_s = operands.lse_s,
           .sink = operands.sink,
           .sink_stride = operands.sink_stride,
-          .used_q = operands.seqused_q.data,
-          .used_kv = operands.seqused_kv.data,
-          .used_q_stride = operands.seqused_q.stride,
-          .used_kv_stride = operands.seqused_kv.stride,
+          .cu_q = operands.cu_seqlens_q.data,
+          .cu_q_stride = operands.cu_seqlens_q.stride,
+          .partial_out = parts,
+          .partial_lse = parts + layout.lse,
           .batch = static_cast<i32>(p.batch),
           .num_heads_q = static_cast<i32>(p.num_heads_q),
-          .group = static_cast<i32>(p.num_heads_q / std::max<std::int64_t>(p.num_heads_kv, 1)),
-          .seqlen_q = static_cast<i32>(p.seqlen_q),
-          .seqlen_kv = static_cast<i32>(p.seqlen_kv),
-          .tiles_m = static_cast<i32>((p.seqlen_q + plan.tile_m - 1) / plan.tile_m),
-          .heads_in_flight = static_cast<i32>(plan.heads_in_flight),
-          .left = p.has_window_left ? clamp_far(diagonal - p.window_left) : -kFarKeys,
-          .right = clamp_far(right),
-          .bottom_right = p.has_offset ? 0 : 1,
-          .scale_log2 = static_cast<f32>(scale_log2),
-          .softcap_log2 = static_cast<f32>(static_cast<double>(p.softcap) * std::numbers::log2e),
-          .softcap_in = p.softcap > 0.0F ? static_cast<f32>(2.0 * scale_log2 / static_cast<double>(p.softcap)) : 0.0F};
+          .head_dim_v = static_cast<i32>(p.head_dim_v),
+          .seqlen_q = static_cast<i32>(p.q_layout == QLayout::varlen ? operands.rows_q : p.seqlen_q),
+          .rows = static_cast<i32>(layout.rows),
+          .num_splits = plan.num_splits};
 }
 
 }  // namespace fovea

@@ -21,7 +21,8 @@ struct ScoreView {
   const void* data = nullptr;  // null = absent
   fovea_dtype dtype = FOVEA_BOOL;
   std::int64_t stride_b = 0, stride_h = 0, stride_q = 0, stride_k = 0;
-  std::int64_t head_group = 1;  // 1 for Hq heads, Hq/Hkv for Hkv heads; stride_h is 0 for one head
+  std::int64_t rows = 1, keys = 1;  // extents of i and j; 1 where stride_q or stride_k broadcasts
+  std::int64_t head_group = 1;      // 1 for Hq heads, Hq/Hkv for Hkv heads; stride_h is 0 for one head
 };
 
 struct IndexView {
@@ -40,6 +41,9 @@ struct ForwardOperands {
   IndexView cu_seqlens_q, cu_seqlens_kv, seqused_q, seqused_kv;
   const std::int32_t* page_table = nullptr;  // entry (b, p) at b*page_b + p*page_p
   std::int64_t page_b = 0, page_p = 0;
+  std::int64_t num_pages = 0;            // pages of k and v
+  std::int64_t max_pages = 0;            // columns of page_table
+  std::int64_t rows_q = 0, rows_kv = 0;  // rows of storage of a batch entry of q or k; varlen: of all together
 };
 
 // One batch entry. Row i in [0, q_rows) of the sequence is row q_begin + i of q/out/lse (with batch index q_batch).

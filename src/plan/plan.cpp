@@ -10,8 +10,6 @@
 namespace fovea {
 namespace {
 
-// Keys per split in batch-invariant mode: a constant, so that a request is split the same way in any batch.
-constexpr std::int64_t kInvariantSplitKeys = 4096;
 // Below this many keys a split costs more than it gains.
 constexpr std::int64_t kMinSplitKeys = 512;
 
@@ -31,7 +29,7 @@ std::int32_t choose_splits(const Problem& problem, std::int64_t tasks, int threa
   if (problem.requested_splits > 0) return problem.requested_splits;
   if (problem.batch_invariant) {
     return static_cast<std::int32_t>(
-        std::clamp<std::int64_t>(ceil_div(problem.seqlen_kv, kInvariantSplitKeys), 1, 256));
+        std::clamp<std::int64_t>(ceil_div(problem.seqlen_kv, std::int64_t{kInvariantSplitKeys}), 1, 256));
   }
   const std::int64_t wanted = ceil_div(2 * std::int64_t{threads}, std::max<std::int64_t>(tasks, 1));
   const std::int64_t useful = problem.seqlen_kv / kMinSplitKeys;
@@ -104,22 +102,30 @@ Plan make_cpu_plan(const Problem& problem, const Choice& choice, const Caps& cap
   return plan;
 }
 
-// Heads whose K and V fit half of the level-2 cache run together, so that each is read from memory about once.
-std::int64_t heads_in_flight(const Problem& problem, const GpuCaps& gpu) {
-  const std::int64_t group = problem.num_heads_kv > 0 ? problem.num_heads_q / problem.num_heads_kv : 1;
+// Heads whose K and V fit half of the level-2 cache run together, so that each is read from memory about once. `group`
+// heads of the grid, which has `heads`, share K and V.
+std::int64_t heads_in_flight(const Problem& problem, const GpuCaps& gpu, std::int64_t group, std::int64_t heads) {
   const std::int64_t row_bytes = 2 * (problem.head_dim_qk + problem.head_dim_v);
   const std::int64_t fit = gpu.l2_bytes / 2 / std::max<std::int64_t>(row_bytes * problem.seqlen_kv, 1);
-  const std::int64_t heads = std::max<std::int64_t>(problem.batch * problem.num_heads_q, 1);
-  return std::clamp<std::int64_t>(fit * group, 1, heads);
+  return std::clamp<std::int64_t>(fit * group, 1, std::max<std::int64_t>(heads, 1));
 }
 
 Plan make_gpu_plan(const Problem& problem, const Choice& choice, const GpuCaps& gpu) {
   Plan plan{.problem = problem, .choice = choice};
   plan.tile_m = choice.spec.tile_m;
   plan.tile_n = choice.spec.tile_n;
-  plan.split_keys = problem.seqlen_kv;
-  plan.grid = problem.batch * problem.num_heads_q * ceil_div(problem.seqlen_q, plan.tile_m);
-  plan.heads_in_flight = heads_in_flight(problem, gpu);
+  plan.num_splits = choice.num_splits;
+  plan.split_keys = problem.batch_invariant && problem.requested_splits == 0 ? kInvariantSplitKeys : 0;
+  const bool grouped = choice.spec.rows == Rows::group;
+  const std::int64_t group = problem.num_heads_kv > 0 ? problem.num_heads_q / problem.num_heads_kv : 1;
+  const std::int64_t heads = grouped ? problem.num_heads_kv : problem.num_heads_q;
+  const bool packed = problem.q_layout == QLayout::varlen;
+  const std::int64_t rows = (grouped ? group : 1) * (packed ? problem.total_q : problem.seqlen_q);
+  // Packed sequences begin a tile each: at most one more than their rows fill.
+  plan.tiles_m = packed ? rows / plan.tile_m + problem.batch : ceil_div(rows, plan.tile_m);
+  const std::int64_t head_tiles = packed ? heads : problem.batch * heads;
+  plan.grid = head_tiles * plan.tiles_m * plan.num_splits;
+  plan.heads_in_flight = heads_in_flight(problem, gpu, grouped ? 1 : group, head_tiles);
   plan.smem_bytes = plan_smem(choice.spec).bytes;
   return plan;
 }
@@ -139,6 +145,7 @@ std::string to_string(const Plan& plan) {
   text << name(plan.choice.kernel);
   if (plan.choice.kernel == KernelId::fwd_mma) {
     text << " grid=" << plan.grid << " threads=" << plan.choice.spec.threads() << " smem_bytes=" << plan.smem_bytes
+         << " num_splits=" << plan.num_splits << " split_keys=" << plan.split_keys
          << " heads_in_flight=" << plan.heads_in_flight << " spec=" << to_cpp(plan.choice.spec)
          << " digest=" << std::hex << plan.digest;
     return text.str();

@@ -13,6 +13,8 @@ constexpr std::int64_t kMaxHeadDim = 256;
 constexpr std::int64_t kMaxExtent = std::int64_t{1} << 28;
 constexpr std::int64_t kMinTileM = 64;
 constexpr std::int64_t kMaxGrid = (std::int64_t{1} << 31) - 1;
+constexpr std::int64_t kMinSplitKeys = 256;  // below this many a split costs more than it gains
+constexpr std::int64_t kMaxRows = std::int64_t{1} << 30;
 
 Element element_of(fovea_dtype dtype) {
   if (dtype == FOVEA_BF16) return Element::bf16;
@@ -28,21 +30,6 @@ Error unsupported(std::string asked, std::string allowed, std::string why, std::
 }
 
 constexpr std::string_view kCpuServes = "the cpu backend serves it with tensors in CPU memory";
-
-// The features of the contract that this kernel has no code for.
-Check missing_feature(const Problem& p) {
-  const auto lacks = [](std::string_view feature, std::string_view allowed) {
-    return unsupported(std::string(feature), std::string(allowed), "fwd_mma has no code for it yet",
-                       std::string(kCpuServes));
-  };
-  if (p.q_layout != QLayout::dense || p.kv_layout != KvLayout::dense) {
-    return lacks("variable lengths or pages", "dense q, k and v");
-  }
-  if (p.mask != HeadMode::absent) return lacks("a bool mask", "causal and window rules");
-  if (p.bias != HeadMode::absent) return lacks("an additive bias", "no bias");
-  if (p.requested_splits > 1) return lacks(cat("num_splits=", p.requested_splits), "num_splits 0 or 1");
-  return {};
-}
 
 Check check_elements(const Problem& p) {
   if (p.dtype != FOVEA_BF16 && p.dtype != FOVEA_F16) {
@@ -70,32 +57,75 @@ Check check_elements(const Problem& p) {
 }
 
 Check check_layout(const Problem& p) {
-  if (!p.unit_stride_d || p.align_qkv < 16 || (p.out_dtype != FOVEA_F32 && p.align_out < 16) || p.align_out < 4) {
+  const std::int32_t out_element = p.out_dtype == FOVEA_F32 ? 4 : 2;
+  if (!p.unit_stride_d || p.align_qkv < 2 || p.align_out < out_element) {
     return Error{.status = FOVEA_ALIGNMENT,
                  .asked = cat("rows of q, k, v aligned to ", p.align_qkv, " bytes, of out to ", p.align_out,
                               p.unit_stride_d ? "" : ", stride(D) != 1"),
-                 .allowed = "rows that start at multiples of 16 bytes, stride(D) = 1",
-                 .why = "fwd_mma moves 16 bytes at a time",
-                 .hint = "pad the strides to multiples of 8 elements and align the data pointers to 16 bytes"};
+                 .allowed = "stride(D) = 1, data pointers that are multiples of the element size",
+                 .why = "a row is read and written in pieces of neighbouring elements",
+                 .hint = "copy the tensor so that its last dimension is contiguous"};
   }
   if (p.seqlen_q >= kMaxExtent || p.seqlen_kv >= kMaxExtent) {
     return unsupported(cat("seqlen_q=", p.seqlen_q, ", seqlen_kv=", p.seqlen_kv), "lengths below 2^28",
                        "positions inside a sequence are 32-bit", "split the keys and merge the parts");
   }
-  const std::int64_t tiles = (p.seqlen_q + kMinTileM - 1) / kMinTileM;
+  const std::int64_t group = p.num_heads_kv > 0 ? p.num_heads_q / p.num_heads_kv : 1;
+  if (p.seqlen_q > kMaxRows / std::max<std::int64_t>(group, 1)) {
+    return unsupported(cat("seqlen_q=", p.seqlen_q, " with ", group, " query heads per kv head"),
+                       "fewer than 2^30 rows of a group", "rows inside a sequence are 32-bit",
+                       "split the queries over several calls");
+  }
+  const std::int64_t tiles = (p.seqlen_q + kMinTileM - 1) / kMinTileM * kMaxSplits;
   if (p.batch > 0 && p.num_heads_q > 0 && tiles > kMaxGrid / p.batch / p.num_heads_q) {
     return unsupported(cat("batch=", p.batch, ", num_heads_q=", p.num_heads_q, ", seqlen_q=", p.seqlen_q),
-                       "fewer than 2^31 tiles of 64 queries", "a grid has at most 2^31 - 1 CTAs",
+                       "fewer than 2^24 tiles of 64 queries", "a grid has at most 2^31 - 1 CTAs",
                        "split the batch over several calls");
   }
   return {};
 }
 
-const MmaTuning* tuning_for(std::int64_t head_dim, const GpuCaps& gpu) {
-  for (const MmaTuning& row : kMmaTuning) {
-    if ((row.sm == 0 || row.sm == gpu.sm) && head_dim <= row.max_head_dim) return &row;
+const MmaTuning& tuning_for(MmaUse use, std::int64_t head_dim, const GpuCaps& gpu) {
+  const auto fits = [&](const MmaTuning& row) {
+    return (row.sm == 0 || row.sm == gpu.sm) && row.use == use && head_dim <= row.max_head_dim;
+  };
+  return *std::find_if(kMmaTuning.begin(), kMmaTuning.end(), fits);
+}
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+// The widths of tiles that kernels are compiled for; other head dims take the next one.
+i32 tile_width(std::int64_t head_dim) {
+  for (const i32 width : {32, 64, 96, 128, 192}) {
+    if (head_dim <= width) return width;
   }
-  return nullptr;
+  return 256;
+}
+
+bool has_views(const Problem& p) { return p.mask != HeadMode::absent || p.bias != HeadMode::absent; }
+
+std::int64_t heads_per_group(const Problem& p) {
+  return p.num_heads_kv > 0 ? std::max<std::int64_t>(p.num_heads_q / p.num_heads_kv, 1) : 1;
+}
+
+// Few rows per kv head: one tile holds them all. In batch-invariant mode the choice must not depend on other requests.
+bool is_decode(const Problem& p) {
+  if (p.batch_invariant) return false;
+  const bool packed = p.q_layout == QLayout::varlen;
+  const std::int64_t queries = packed ? ceil_div(p.total_q, std::max<std::int64_t>(p.batch, 1)) : p.seqlen_q;
+  return queries * heads_per_group(p) <= kMinTileM;
+}
+
+ScoreForm score_form(const Problem& p) {
+  if (has_views(p)) return ScoreForm::viewed;
+  return p.softcap == 0.0F && p.softmax_scale > 0.0F ? ScoreForm::scaled : ScoreForm::general;
+}
+
+Loads loads_of(const Problem& p, i32 width_qk, i32 width_v) {
+  const bool whole = p.head_dim_qk == width_qk && p.head_dim_v == width_v;
+  const bool aligned = p.align_qkv >= 16 && (p.out_dtype == FOVEA_F32 || p.align_out >= 16);
+  if (!whole || !aligned) return Loads::any;
+  return p.kv_layout == KvLayout::paged ? Loads::paged : Loads::vector;
 }
 
 }  // namespace
@@ -126,7 +156,6 @@ Verdict supports_fwd_mma(const Problem& p, const Caps& caps) {
                               std::string(kCpuServes)));
   }
   if (Check bad = check_elements(p)) return refuse(*std::move(bad));
-  if (Check bad = missing_feature(p)) return refuse(*std::move(bad));
   if (Check bad = check_layout(p)) return refuse(*std::move(bad));
   const SmemPlan smem = plan_smem(fwd_mma_spec(p, caps.gpu));
   if (smem.bytes > caps.gpu.smem_bytes) {
@@ -138,21 +167,45 @@ Verdict supports_fwd_mma(const Problem& p, const Caps& caps) {
 }
 
 FwdSpec fwd_mma_spec(const Problem& p, const GpuCaps& gpu) {
-  const std::int64_t head_dim = std::max(p.head_dim_qk, p.head_dim_v);
-  const MmaTuning& tuning = *tuning_for(head_dim, gpu);
   FwdSpec spec;
   spec.element = element_of(p.dtype);
-  spec.out = element_of(p.out_dtype);
-  spec.head_dim_qk = static_cast<i32>(p.head_dim_qk);
-  spec.head_dim_v = static_cast<i32>(p.head_dim_v);
-  spec.score = p.softcap == 0.0F && p.softmax_scale > 0.0F ? ScoreForm::scaled : ScoreForm::general;
+  spec.out = fwd_mma_splits(p, gpu) > 1 ? Element::fp32 : element_of(p.out_dtype);
+  spec.head_dim_qk = tile_width(p.head_dim_qk);
+  spec.head_dim_v = tile_width(p.head_dim_v);
+  spec.score = score_form(p);
+  spec.loads = loads_of(p, spec.head_dim_qk, spec.head_dim_v);
+  const bool decode = is_decode(p);
+  spec.rows = decode ? Rows::group : Rows::head;
+  // Seldom combinations take the kernel that can do all of it.
+  if (spec.score == ScoreForm::general && (decode || spec.loads != Loads::vector)) spec.score = ScoreForm::viewed;
+  if (spec.score == ScoreForm::viewed && (decode || spec.loads != Loads::vector)) spec.loads = Loads::any;
   spec.store = gpu.sm >= 90 ? Store::stmatrix : Store::vector;
+  const MmaUse use = decode ? MmaUse::decode : (spec.score == ScoreForm::viewed ? MmaUse::viewed : MmaUse::prefill);
+  const MmaTuning& tuning = tuning_for(use, std::max(spec.head_dim_qk, spec.head_dim_v), gpu);
   spec.tile_m = tuning.tile_m;
   spec.tile_n = tuning.tile_n;
   spec.rows_per_warp = tuning.rows_per_warp;
   spec.stages = tuning.stages;
   spec.min_ctas = tuning.min_ctas;
   return spec;
+}
+
+std::int32_t fwd_mma_splits(const Problem& p, const GpuCaps& gpu) {
+  if (p.requested_splits > 0) return std::min(p.requested_splits, kMaxSplits);
+  if (p.batch_invariant) {
+    return static_cast<std::int32_t>(
+        std::clamp<std::int64_t>(ceil_div(p.seqlen_kv, std::int64_t{kInvariantSplitKeys}), 1, kMaxSplits));
+  }
+  const MmaUse use = is_decode(p) ? MmaUse::decode : (has_views(p) ? MmaUse::viewed : MmaUse::prefill);
+  const MmaTuning& tuning = tuning_for(use, std::max(p.head_dim_qk, p.head_dim_v), gpu);
+  const std::int64_t rows = use == MmaUse::decode ? p.seqlen_q * heads_per_group(p) : p.seqlen_q;
+  const std::int64_t heads = use == MmaUse::decode ? p.num_heads_kv : p.num_heads_q;
+  const std::int64_t sequences = p.q_layout == QLayout::varlen ? 1 : p.batch;
+  const std::int64_t tiles = std::max<std::int64_t>(ceil_div(rows, std::int64_t{tuning.tile_m}) * heads * sequences, 1);
+  const std::int64_t slots = std::int64_t{gpu.num_sms} * tuning.min_ctas;
+  const std::int64_t useful = p.seqlen_kv / kMinSplitKeys;
+  const std::int64_t most = std::min<std::int64_t>({useful, slots / tiles, kMaxSplits});
+  return static_cast<std::int32_t>(std::max<std::int64_t>(most, 1));
 }
 
 std::vector<FwdSpec> standard_fwd_mma_specs(int sm) {
@@ -165,6 +218,7 @@ std::vector<FwdSpec> standard_fwd_mma_specs(int sm) {
       problem.out_dtype = dtype;
       problem.head_dim_qk = head_dim;
       problem.head_dim_v = head_dim;
+      problem.seqlen_q = 1024;
       specs.push_back(fwd_mma_spec(problem, gpu));
     }
   }
@@ -176,17 +230,33 @@ std::string_view cpp(Element e) {
   return e == Element::bf16 ? "fovea::Element::bf16"
                             : (e == Element::fp16 ? "fovea::Element::fp16" : "fovea::Element::fp32");
 }
+std::string_view cpp(ScoreForm form) {
+  if (form == ScoreForm::scaled) return "fovea::ScoreForm::scaled";
+  return form == ScoreForm::general ? "fovea::ScoreForm::general" : "fovea::ScoreForm::viewed";
+}
+std::string_view cpp(Loads loads) {
+  if (loads == Loads::vector) return "fovea::Loads::vector";
+  return loads == Loads::paged ? "fovea::Loads::paged" : "fovea::Loads::any";
+}
 }  // namespace
 
 std::string to_cpp(const FwdSpec& spec) {
-  const auto& [element, out, head_dim_qk, head_dim_v, score, store, tile_m, tile_n, rows_per_warp, stages, min_ctas] =
-      spec;
+  const auto& [element, out, head_dim_qk, head_dim_v, score, loads, rows, store, tile_m, tile_n, rows_per_warp, stages,
+               min_ctas] = spec;
   return cat("{.element = ", cpp(element), ", .out = ", cpp(out), ", .head_dim_qk = ", head_dim_qk,
-             ", .head_dim_v = ", head_dim_v,
-             ", .score = fovea::ScoreForm::", score == ScoreForm::scaled ? "scaled" : "general",
+             ", .head_dim_v = ", head_dim_v, ", .score = ", cpp(score), ", .loads = ", cpp(loads),
+             ", .rows = fovea::Rows::", rows == Rows::group ? "group" : "head",
              ", .store = fovea::Store::", store == Store::stmatrix ? "stmatrix" : "vector", ", .tile_m = ", tile_m,
              ", .tile_n = ", tile_n, ", .rows_per_warp = ", rows_per_warp, ", .stages = ", stages,
              ", .min_ctas = ", min_ctas, "}");
+}
+
+std::string to_cpp(const CombineSpec& spec) {
+  return cat("{.out = ", cpp(spec.out), ", .head_dim_v = ", spec.head_dim_v, "}");
+}
+
+CombineSpec combine_spec(const Problem& p) {
+  return {.out = element_of(p.out_dtype), .head_dim_v = tile_width(p.head_dim_v)};
 }
 
 GpuCaps architecture_caps(int sm) {

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "device/spec/combine_spec.h"
 #include "select/select.h"
 
 namespace fovea {
@@ -13,10 +14,20 @@ Verdict supports_fwd_mma(const Problem& problem, const Caps& caps);
 // The spec for a problem that supports_fwd_mma() serves on this GPU.
 FwdSpec fwd_mma_spec(const Problem& problem, const GpuCaps& gpu);
 
+// Parts of the key range that are computed apart and merged by the combine kernel; 1 = none.
+std::int32_t fwd_mma_splits(const Problem& problem, const GpuCaps& gpu);
+
+// Keys per split in batch-invariant mode: a constant, so that a request is split the same way in any batch.
+inline constexpr std::int32_t kInvariantSplitKeys = 4096;
+
+// The kernel that merges the parts, where there are several.
+CombineSpec combine_spec(const Problem& problem);
+
 // The specs that everyday calls need on an architecture: what `fovea warmup` compiles.
 std::vector<FwdSpec> standard_fwd_mma_specs(int sm);
 
 // The spec as a C++20 designated initialiser, "{.element = fovea::Element::bf16, ...}": goes into generated sources.
 std::string to_cpp(const FwdSpec& spec);
+std::string to_cpp(const CombineSpec& spec);
 
 }  // namespace fovea

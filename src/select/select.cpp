@@ -41,7 +41,10 @@ Result<Choice> choose(const Problem& problem, const Caps& caps, fovea_backend ba
     Verdict verdict = kernel.supports(problem, seen);
     if (verdict.served) {
       Choice choice{kernel.id};
-      if (kernel.id == KernelId::fwd_mma) choice.spec = fwd_mma_spec(problem, seen.gpu);
+      if (kernel.id == KernelId::fwd_mma) {
+        choice.spec = fwd_mma_spec(problem, seen.gpu);
+        choice.num_splits = fwd_mma_splits(problem, seen.gpu);
+      }
       return choice;
     }
     refusal = std::move(verdict.refusal);

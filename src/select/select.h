@@ -68,7 +68,8 @@ std::vector<Verdict> supports(const Problem& problem, const Caps& caps, fovea_ba
 
 struct Choice {
   KernelId kernel = KernelId::cpu_fwd_f32;
-  FwdSpec spec = {};  // meaningful for GPU kernels
+  FwdSpec spec = {};            // meaningful for GPU kernels
+  std::int32_t num_splits = 1;  // likewise; above 1 the spec writes fp32 parts, which a second kernel merges
   bool operator==(const Choice&) const = default;
 };
 

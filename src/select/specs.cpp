@@ -1,4 +1,4 @@
-// fwd_mma is the only GPU kernel so far, so every list is its list.
+// From specs to sources; every list is that of fwd_mma so far.
 #include "select/specs.h"
 
 #include "select/fwd_mma.h"
@@ -15,6 +15,18 @@ KernelSource kernel_source(const FwdSpec& spec) {
           .smem_bytes = static_cast<int>(plan_smem(spec).bytes),
           .threads = spec.threads(),
           .min_ctas = spec.min_ctas};
+}
+
+KernelSource kernel_source(const CombineSpec& spec) {
+  return {.header = "kernels/combine.h",
+          .spec_expr = to_cpp(spec),
+          .spec_type = "fovea::CombineSpec",
+          .params_type = "fovea::CombineParams",
+          .kernel = "combine",
+          .digest = digest(spec),
+          .smem_bytes = 0,
+          .threads = kCombineThreads,
+          .min_ctas = 1};
 }
 
 std::vector<KernelSource> standard_specs(int sm) {

@@ -3,12 +3,14 @@
 
 #include <vector>
 
+#include "device/spec/combine_spec.h"
 #include "jit/kernel_source.h"
 #include "select/select.h"
 
 namespace fovea {
 
 KernelSource kernel_source(const FwdSpec& spec);
+KernelSource kernel_source(const CombineSpec& spec);
 
 // What everyday calls need on an architecture (80, 86, 89, 90, 100, 120).
 std::vector<KernelSource> standard_specs(int sm);

@@ -62,7 +62,7 @@ TEST_F(ModelForward, AFaultOfTheKernelIsReportedByName) {
   ASSERT_EQ(regions.size(), 5U);
   const Result<model::Module> module = modules_.get(kernel_source(plan.choice.spec));
   ASSERT_TRUE(module.ok()) << to_string(module.error());
-  const FwdParams params = make_fwd_params(wrong, operands);
+  const FwdParams params = make_fwd_params(wrong, operands, nullptr);
   const model::Report report = model::launch({.grid_x = static_cast<u32>(plan.grid),
                                               .threads = static_cast<u32>(plan.choice.spec.threads()),
                                               .smem_bytes = static_cast<u32>(plan.smem_bytes)},

@@ -32,6 +32,7 @@ struct SmallCall {
     problem.softmax_scale = 0.125F;
     operands.q = rows(q, kRows), operands.k = rows(k, kKeys), operands.v = rows(v, kKeys);
     operands.out = rows(out, kRows);
+    operands.rows_q = kRows, operands.rows_kv = kKeys;
     operands.lse = lse.data(), operands.lse_b = operands.lse_h = kRows, operands.lse_s = 1;
   }
 

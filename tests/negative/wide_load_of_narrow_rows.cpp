@@ -11,7 +11,7 @@ inline constexpr i32 kAlign = 16;
 #endif
 
 void copy(SmemPtr tile, const GmemRows<kAlign>& rows) {
-  RowCopy<SmemTile{.rows = 64, .cols = 64}, 64, 128, kAlign>(rows).copy(tile, 0, 64);
+  RowCopy<SmemTile{.rows = 64, .cols = 64}, RowOrder::keys, 128, kAlign>(rows).copy(tile, 0, 64);
 }
 
 }  // namespace fovea

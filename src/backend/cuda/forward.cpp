@@ -1,28 +1,62 @@
-// fwd_mma's launch: one linear grid, parameters by value.
+// fwd_mma's launch, and that of combine where keys are split: linear grids, parameters by value.
 #include "backend/cuda/forward.h"
 
 #include "backend/cuda/launch.h"
 #include "core/text.h"
 #include "plan/fwd_params.h"
+#include "select/fwd_mma.h"
 #include "select/specs.h"
 
 namespace fovea::cuda {
+namespace {
 
-Result<const CudaKernel*> forward_kernel(const Plan& plan, Device& device, Kernels& kernels, CUstream stream) {
-  const FwdSpec& spec = plan.choice.spec;
-  if (const CudaKernel* kernel = kernels.find(name(plan.choice.kernel), digest(spec), device.info().ordinal)) {
-    return kernel;
-  }
+template <class Spec>
+Result<const CudaKernel*> find_or_make(const Spec& spec, std::string_view name, Device& device, Kernels& kernels,
+                                       CUstream stream) {
+  if (const CudaKernel* kernel = kernels.find(name, digest(spec), device.info().ordinal)) return kernel;
   return kernels.get(kernel_source(spec), device, stream);
 }
 
-Check run_forward(const Plan& plan, const ForwardOperands& operands, Device& device, const CudaKernel& kernel,
-                  CUstream stream) {
-  const FwdParams params = make_fwd_params(plan, operands);
-  const LaunchShape shape{.grid_x = static_cast<unsigned>(plan.grid)};
+template <class Params>
+Check launch_grid(Device& device, const CudaKernel& kernel, std::int64_t grid, CUstream stream, const Params& params,
+                  std::string_view name) {
+  const LaunchShape shape{.grid_x = static_cast<unsigned>(grid)};
   const CUresult result = launch(device, kernel, shape, stream, &params);
   if (result == CUDA_SUCCESS) return {};
-  return driver_error(device.driver(), result, cat("launching ", name(plan.choice.kernel), " on ", device.info().name));
+  return driver_error(device.driver(), result, cat("launching ", name, " on ", device.info().name));
+}
+
+}  // namespace
+
+Result<ForwardKernels> forward_kernels(const Plan& plan, Device& device, Kernels& kernels, CUstream stream) {
+  ForwardKernels found;
+  const auto attention = find_or_make(plan.choice.spec, name(plan.choice.kernel), device, kernels, stream);
+  if (!attention.ok()) return attention.error();
+  found.attention = attention.value();
+  if (plan.num_splits == 1) return found;
+  const auto combine = find_or_make(combine_spec(plan.problem), "combine", device, kernels, stream);
+  if (!combine.ok()) return combine.error();
+  found.combine = combine.value();
+  return found;
+}
+
+Check run_forward(const Plan& plan, const ForwardOperands& operands, Device& device, const ForwardKernels& kernels,
+                  StreamMemory& memory, CUstream stream) {
+  const std::string_view kernel_name = name(plan.choice.kernel);
+  if (plan.num_splits == 1) {
+    return launch_grid(device, *kernels.attention, plan.grid, stream, make_fwd_params(plan, operands, nullptr),
+                       kernel_name);
+  }
+  const SplitParts split = split_parts(plan, operands);
+  const Result<void*> parts = memory.reserve(device, stream, split.bytes);
+  if (!parts.ok()) return parts.error();
+  auto* floats = static_cast<float*>(parts.value());
+  if (Check bad = launch_grid(device, *kernels.attention, plan.grid, stream, make_fwd_params(plan, operands, floats),
+                              kernel_name)) {
+    return bad;
+  }
+  return launch_grid(device, *kernels.combine, split.combine_grid, stream, make_combine_params(plan, operands, floats),
+                     "combine");
 }
 
 }  // namespace fovea::cuda

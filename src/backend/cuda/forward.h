@@ -1,16 +1,22 @@
-// Runs a forward plan on a CUDA device: finds or makes its kernel, fills the parameters, launches. Asynchronous.
+// Runs a forward plan on a CUDA device: finds or makes its kernels, fills the parameters, launches. Asynchronous.
 #pragma once
 
 #include "backend/cuda/kernels.h"
+#include "backend/cuda/stream_memory.h"
 #include "plan/operands.h"
 #include "plan/plan.h"
 
 namespace fovea::cuda {
 
-// The kernel of a plan on a device, compiled and loaded where it is not yet.
-Result<const CudaKernel*> forward_kernel(const Plan& plan, Device& device, Kernels& kernels, CUstream stream);
+struct ForwardKernels {
+  const CudaKernel* attention = nullptr;
+  const CudaKernel* combine = nullptr;  // null where keys are not split
+};
 
-Check run_forward(const Plan& plan, const ForwardOperands& operands, Device& device, const CudaKernel& kernel,
-                  CUstream stream);
+// The kernels of a plan on a device, compiled and loaded where they are not yet.
+Result<ForwardKernels> forward_kernels(const Plan& plan, Device& device, Kernels& kernels, CUstream stream);
+
+Check run_forward(const Plan& plan, const ForwardOperands& operands, Device& device, const ForwardKernels& kernels,
+                  StreamMemory& memory, CUstream stream);
 
 }  // namespace fovea::cuda

@@ -16,7 +16,8 @@ struct Settings {
   Schedule schedule = Schedule::random;
 };
 
-// What the model saw, a fault included. An Error: the kernel could not be compiled or loaded.
+// What the model saw, a fault included; counters are those of the attention kernel, not of the merging of splits. An
+// Error: the kernel could not be compiled or loaded.
 Result<Report> run_forward(const Plan& plan, const ForwardOperands& operands, Modules& modules,
                            const Settings& settings);
 

@@ -32,10 +32,20 @@ class Regions {
                     .name = name});
   }
 
-  void add(const char* name, const RowView& view, bool writable, const Problem& p, std::int64_t rows,
+  void add(const char* name, const RowView& view, bool writable, std::int64_t batch, std::int64_t rows,
            std::int64_t heads, std::int64_t head_dim) {
     add(name, view.data, fovea_dtype_size(view.dtype), writable,
-        {{p.batch, view.stride_b}, {rows, view.stride_s}, {heads, view.stride_h}, {head_dim, view.stride_d}});
+        {{batch, view.stride_b}, {rows, view.stride_s}, {heads, view.stride_h}, {head_dim, view.stride_d}});
+  }
+
+  void add(const char* name, const IndexView& view, std::int64_t count) {
+    add(name, view.data, sizeof(std::int32_t), false, {{count, view.stride}});
+  }
+
+  void add(const char* name, const ScoreView& view, const Problem& p) {
+    const std::int64_t heads = p.num_heads_q / view.head_group;
+    add(name, view.data, view.dtype == FOVEA_BOOL ? 1 : fovea_dtype_size(view.dtype), false,
+        {{p.batch, view.stride_b}, {heads, view.stride_h}, {view.rows, view.stride_q}, {view.keys, view.stride_k}});
   }
 
   std::vector<Region> take() { return std::move(all_); }
@@ -48,14 +58,24 @@ class Regions {
 
 std::vector<Region> forward_regions(const Problem& p, const ForwardOperands& o) {
   Regions regions;
-  regions.add("q", o.q, false, p, p.seqlen_q, p.num_heads_q, p.head_dim_qk);
-  regions.add("k", o.k, false, p, p.seqlen_kv, p.num_heads_kv, p.head_dim_qk);
-  regions.add("v", o.v, false, p, p.seqlen_kv, p.num_heads_kv, p.head_dim_v);
-  regions.add("out", o.out, true, p, p.seqlen_q, p.num_heads_q, p.head_dim_v);
-  regions.add("lse", o.lse, sizeof(float), true, {{p.batch, o.lse_b}, {p.num_heads_q, o.lse_h}, {p.seqlen_q, o.lse_s}});
+  const bool packed_q = p.q_layout == QLayout::varlen;
+  const std::int64_t batch_q = packed_q ? 1 : p.batch;
+  const std::int64_t batch_kv =
+      p.kv_layout == KvLayout::dense ? p.batch : (p.kv_layout == KvLayout::paged ? o.num_pages : 1);
+  const std::int64_t rows_kv = p.kv_layout == KvLayout::paged ? p.page_size : o.rows_kv;
+  regions.add("q", o.q, false, batch_q, o.rows_q, p.num_heads_q, p.head_dim_qk);
+  regions.add("k", o.k, false, batch_kv, rows_kv, p.num_heads_kv, p.head_dim_qk);
+  regions.add("v", o.v, false, batch_kv, rows_kv, p.num_heads_kv, p.head_dim_v);
+  regions.add("out", o.out, true, batch_q, o.rows_q, p.num_heads_q, p.head_dim_v);
+  regions.add("lse", o.lse, sizeof(float), true, {{batch_q, o.lse_b}, {p.num_heads_q, o.lse_h}, {o.rows_q, o.lse_s}});
+  regions.add("mask", o.mask, p);
+  regions.add("bias", o.bias, p);
   regions.add("sink", o.sink, sizeof(float), false, {{p.num_heads_q, o.sink_stride}});
-  regions.add("seqused_q", o.seqused_q.data, sizeof(std::int32_t), false, {{p.batch, o.seqused_q.stride}});
-  regions.add("seqused_kv", o.seqused_kv.data, sizeof(std::int32_t), false, {{p.batch, o.seqused_kv.stride}});
+  regions.add("seqused_q", o.seqused_q, p.batch);
+  regions.add("seqused_kv", o.seqused_kv, p.batch);
+  regions.add("cu_seqlens_q", o.cu_seqlens_q, p.batch + 1);
+  regions.add("cu_seqlens_kv", o.cu_seqlens_kv, p.batch + 1);
+  regions.add("page_table", o.page_table, sizeof(std::int32_t), false, {{p.batch, o.page_b}, {o.max_pages, o.page_p}});
   return regions.take();
 }
 

@@ -8,7 +8,7 @@
 
 namespace fovea::model {
 
-// For dense operands. Only out and lse are writable. An operand without elements has no region.
+// Only out and lse are writable. An operand without elements has no region.
 std::vector<Region> forward_regions(const Problem& problem, const ForwardOperands& operands);
 
 }  // namespace fovea::model

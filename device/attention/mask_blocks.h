@@ -1,0 +1,70 @@
+// Which key blocks of a tile a bool mask leaves something of: a look at the mask ahead of K and V, so that a block
+// whose mask is empty costs neither loads nor products, and one whose mask is full no look at single elements.
+#pragma once
+
+#include "attention/score_views.h"
+
+namespace fovea {
+
+// Bit i stands for key block last - 1 - i.
+struct BlockBits {
+  u32 some;   // some row sees some key of it
+  u32 every;  // every row sees every key of it, as far as the mask goes
+};
+
+inline constexpr i32 kBlocksPerLook = 32;
+
+// Looks at key blocks [first, last) of the tile's mask rows, at most kBlocksPerLook of them. All threads take part;
+// `words` is shared memory of two words per warp.
+template <FwdSpec kSpec>
+FOVEA_INLINE BlockBits mask_blocks(const FwdParams& p, const FwdSequence& seq, const FwdTile& tile, i32 first, i32 last,
+                                   SmemPtr words) {
+  constexpr i32 kKeysPerLane = 16;
+  const i32 lane = static_cast<i32>(isa::laneid());
+  const i32 warp = static_cast<i32>(isa::tid_x()) / 32;
+  const u8* mask = static_cast<const u8*>(p.mask.data);
+  const i32 heads = heads_per_tile<kSpec>(p);
+  i32 rows = min(kSpec.tile_m, seq.q_used * heads - tile.row0);
+  const bool alike = p.mask.stride_q == 0 && (heads == 1 || p.mask.stride_h == 0);
+  if (alike) rows = min(rows, 1);
+  const bool vector = p.mask.vector != 0;
+  BlockBits bits{0, ~0U};
+  const i32 end = min(last * kSpec.tile_n, min(seq.kv_used, p.mask.keys));
+  for (i32 key = first * kSpec.tile_n + kKeysPerLane * lane; key < end; key += 32 * kKeysPerLane) {
+    const u32 bit = 1U << static_cast<u32>(last - 1 - key / kSpec.tile_n);
+    u32 some = 0;
+    bool full = true;
+    for (i32 row = warp; row < rows; row += kSpec.warps()) {
+      const i32 query = query_of<kSpec>(p, tile.row0 + row);
+      const i32 head = head_of<kSpec>(p, tile, tile.row0 + row, query);
+      const u8* keys = mask + view_row(p.mask, seq.batch, head, query);
+      if (vector && key + kKeysPerLane <= end) {
+        const U32x4 bytes = isa::ld_global_nc<U32x4>(keys + key);
+        some |= bytes.x | bytes.y | bytes.z | bytes.w;
+        full = full && (nonzero_bytes(bytes.x) & nonzero_bytes(bytes.y) & nonzero_bytes(bytes.z) &
+                        nonzero_bytes(bytes.w)) == 0xfU;
+      } else {
+        const u32 low = visible_keys(keys, p.mask.stride_k, vector, key, end);
+        const u32 high = key + 8 < end ? visible_keys(keys, p.mask.stride_k, vector, key + 8, end) : 0U;
+        some |= low | high;
+        full = full && (low & high) == 0xffU;  // keys past the end count as hidden
+      }
+    }
+    if (some != 0) bits.some |= bit;
+    if (!full) bits.every &= ~bit;
+  }
+  bits.some = isa::redux_or(bits.some);
+  bits.every = isa::redux_and(bits.every);
+  isa::syncthreads();  // all are done with the words of the last look
+  if (lane == 0) isa::st_shared<U32x2>(words + static_cast<u32>(8 * warp), {bits.some, bits.every});
+  isa::syncthreads();
+  FOVEA_UNROLL
+  for (i32 other = 0; other < kSpec.warps(); ++other) {
+    const U32x2 found = isa::ld_shared<U32x2>(words + static_cast<u32>(8 * other));
+    bits.some |= found.x;
+    bits.every &= found.y;
+  }
+  return bits;
+}
+
+}  // namespace fovea

@@ -1,0 +1,106 @@
+// Inf and NaN in V. The products multiply every V element of a block with every row's weight, and 0 * Inf is NaN: a key
+// that a row does not see would reach it through such an element. When a tile's output is not finite it is computed
+// again, once for each class of V elements: a count of the keys that a row sees for each class of infinite ones, then
+// the finite ones as they are. From the four results follows what the contract asks for (docs/contract.md, sections 2,
+// 3).
+#pragma once
+
+#include "attention/epilogue.h"
+
+namespace fovea {
+
+// In the order in which they are taken, last first.
+enum class ValueClass : u32 { finite, plus_inf, minus_inf, nan };
+
+template <Element kElement>
+struct Format16 {
+  static constexpr u32 kExponent = kElement == Element::bf16 ? 0x7f80U : 0x7c00U;
+  static constexpr u32 kOne = kElement == Element::bf16 ? 0x3f80U : 0x3c00U;
+};
+
+// ValueClass::finite: x, or 0 where x is not finite. Otherwise 1 where x belongs to the class, else 0.
+template <Element kElement>
+FOVEA_INLINE u32 element_in_class(u32 x, ValueClass wanted) {
+  constexpr u32 kExponent = Format16<kElement>::kExponent;
+  const u32 magnitude = x & 0x7fffU;
+  if (wanted == ValueClass::finite) return magnitude < kExponent ? x : 0U;
+  bool belongs = magnitude > kExponent;
+  if (wanted == ValueClass::plus_inf) belongs = x == kExponent;
+  if (wanted == ValueClass::minus_inf) belongs = x == (kExponent | 0x8000U);
+  return belongs ? Format16<kElement>::kOne : 0U;
+}
+
+// Replaces a V tile in shared memory by its elements of a class. All threads take part; barriers are the caller's.
+template <FwdSpec kSpec>
+FOVEA_INLINE void keep_class(SmemPtr tile, ValueClass wanted) {
+  constexpr i32 kChunks = kSpec.head_dim_v / 8;
+  for (i32 i = static_cast<i32>(isa::tid_x()); i < kSpec.tile_n * kChunks; i += kSpec.threads()) {
+    const SmemPtr piece =
+        tile + kSpec.v_tile().offset(static_cast<u32>(i / kChunks), static_cast<u32>(i % kChunks * 8));
+    for (u32 at = 0; at < 16; at += 4) {
+      const u32 pair = isa::ld_shared<u32>(piece + at);
+      const u32 low = element_in_class<kSpec.element>(pair & 0xffffU, wanted);
+      const u32 high = element_in_class<kSpec.element>(pair >> 16U, wanted);
+      isa::st_shared<u32>(piece + at, low | (high << 16U));
+    }
+  }
+}
+
+// Scores -> 1 for a key that the row sees, 0 for another.
+template <i32 kKeyTiles>
+FOVEA_INLINE void weigh_visible(Array<FragC, kKeyTiles>& s) {
+  FOVEA_UNROLL
+  for (i32 i = 0; i < 4 * kKeyTiles; ++i) {
+    f32& x = s[i / 4].reg[i % 4];
+    x = x == kMinusInfinity ? 0.0F : 1.0F;
+  }
+}
+
+// The sum of 0 * x: NaN if some element is not finite, else 0.
+template <i32 kOutTiles>
+FOVEA_INLINE f32 finiteness(const Array<FragC, kOutTiles>& o) {
+  Array<f32, 4> sum{{0.0F, 0.0F, 0.0F, 0.0F}};
+  FOVEA_UNROLL
+  for (i32 i = 0; i < 4 * kOutTiles; ++i) sum[i % 4] = isa::fma_rn(o[i / 4].reg[i % 4], 0.0F, sum[i % 4]);
+  return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+}
+
+// Which output elements of a row block see an Inf or a NaN: bit i % 32 of word i / 32 stands for register i % 4 of n8
+// tile i / 4. A NaN is both, as Inf - Inf is NaN.
+template <i32 kOutTiles>
+struct Infinities {
+  static constexpr i32 kWords = ceil_div(4 * kOutTiles, 32);
+  Array<u32, kWords> plus, minus;
+
+  FOVEA_INLINE void clear() {
+    FOVEA_UNROLL
+    for (i32 w = 0; w < kWords; ++w) plus[w] = minus[w] = 0;
+  }
+
+  // Adds a class's counts.
+  FOVEA_INLINE void add(const Array<FragC, kOutTiles>& counts, ValueClass counted) {
+    FOVEA_UNROLL
+    for (i32 w = 0; w < kWords; ++w) {
+      u32 seen = 0;
+      FOVEA_UNROLL
+      for (i32 i = 32 * w; i < min(32 * w + 32, 4 * kOutTiles); ++i) {
+        if (counts[i / 4].reg[i % 4] > 0.0F) seen |= 1U << static_cast<u32>(i % 32);
+      }
+      if (counted != ValueClass::minus_inf) plus[w] |= seen;
+      if (counted != ValueClass::plus_inf) minus[w] |= seen;
+    }
+  }
+
+  // Adds them to the sums over finite elements.
+  FOVEA_INLINE void apply(Array<FragC, kOutTiles>& o) const {
+    FOVEA_UNROLL
+    for (i32 i = 0; i < 4 * kOutTiles; ++i) {
+      const u32 bit = 1U << static_cast<u32>(i % 32);
+      f32& x = o[i / 4].reg[i % 4];
+      if ((plus[i / 32] & bit) != 0) x -= kMinusInfinity;
+      if ((minus[i / 32] & bit) != 0) x += kMinusInfinity;
+    }
+  }
+};
+
+}  // namespace fovea

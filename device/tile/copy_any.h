@@ -1,0 +1,88 @@
+// Global rows of any kind into a swizzled shared tile: rows found one by one (pages, packed heads), of a length below
+// the tile's width, at any alignment. Each alignment class takes the widest copy that it allows: cp.async of 16, 8 or 4
+// bytes, or single elements. Rows of 16 bytes at one stride are for copy.h.
+#pragma once
+
+#include "spec/fwd_spec.h"
+#include "tile/copy.h"
+
+namespace fovea {
+
+// `bytes` of 16 from a source aligned to 2 bytes, the rest zero.
+FOVEA_INLINE U32x4 gather_elements(const u8* source, i32 bytes) {
+  u32 word[4];
+  FOVEA_UNROLL
+  for (i32 i = 0; i < 4; ++i) {
+    u32 low = 0;
+    u32 high = 0;
+    if (4 * i < bytes) low = isa::ld_global<u16>(source + 4 * i);
+    if (4 * i + 2 < bytes) high = isa::ld_global<u16>(source + 4 * i + 2);
+    word[i] = low | (high << 16U);
+  }
+  return {word[0], word[1], word[2], word[3]};
+}
+
+// `bytes` of 16 by pieces of kBytes, the rest zero.
+template <i32 kBytes>
+FOVEA_INLINE void copy_pieces(SmemPtr target, const u8* source, i32 bytes) {
+  FOVEA_UNROLL
+  for (i32 at = 0; at < 16; at += kBytes) {
+    const i32 left = max(0, min(bytes - at, kBytes));
+    isa::cp_async_ca<kBytes>(target + static_cast<u32>(at), left > 0 ? source + at : source, static_cast<u32>(left));
+  }
+}
+
+// Rows of `cols` elements (Loads::any; otherwise all of the tile's) that start at multiples of `align` bytes
+// (Loads::any; otherwise 16).
+template <SmemTile kTile, RowOrder kOrder, i32 kThreads, Loads kLoads>
+class AnyRowCopy {
+  using Map = CopyMap<kTile, kOrder, kThreads>;
+
+ public:
+  FOVEA_INLINE AnyRowCopy(i32 cols, i32 align)
+      : bytes_(kLoads == Loads::any ? 2 * max(0, min(8, cols - 8 * map_.chunk())) : 16), align_(align) {}
+
+  // Rows [0, valid) -> tile, the others zero; row r starts at row_at(r), which is asked for valid rows only.
+  template <class RowAt>
+  FOVEA_INLINE void copy(SmemPtr tile, i32 valid, const RowAt& row_at) const {
+    if (kLoads != Loads::any || align_ >= 16) {
+      FOVEA_UNROLL
+      for (i32 pass = 0; pass < Map::kPasses; ++pass) {
+        copy_pass(tile, pass, valid, row_at, [](SmemPtr target, const u8* source, i32 bytes) {
+          isa::cp_async_cg(target, source, static_cast<u32>(bytes));
+        });
+      }
+    } else if constexpr (kLoads == Loads::any) {
+      for (i32 pass = 0; pass < Map::kPasses; ++pass) {
+        copy_pass(tile, pass, valid, row_at, [&](SmemPtr target, const u8* source, i32 bytes) {
+          if (align_ == 8) {
+            copy_pieces<8>(target, source, bytes);
+          } else if (align_ == 4) {
+            copy_pieces<4>(target, source, bytes);
+          } else {
+            isa::st_shared<U32x4>(target, gather_elements(source, bytes));
+          }
+        });
+      }
+    }
+  }
+
+ private:
+  template <class RowAt, class Copy>
+  FOVEA_INLINE void copy_pass(SmemPtr tile, i32 pass, i32 valid, const RowAt& row_at, const Copy& copy) const {
+    if (map_.idle(pass)) return;
+    const i32 row = map_.row(pass);
+    const u8* source = nullptr;
+    i32 bytes = 0;
+    if (row < valid && bytes_ > 0) {
+      source = row_at(row) + 16 * map_.chunk();
+      bytes = bytes_;
+    }
+    copy(map_.target(tile, pass), source, bytes);
+  }
+
+  Map map_;
+  i32 bytes_, align_;
+};
+
+}  // namespace fovea
