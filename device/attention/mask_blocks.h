@@ -27,31 +27,30 @@ FOVEA_INLINE BlockBits mask_blocks(const FwdParams& p, const FwdSequence& seq, c
   i32 rows = min(kSpec.tile_m, seq.q_used * heads - tile.row0);
   const bool alike = p.mask.stride_q == 0 && (heads == 1 || p.mask.stride_h == 0);
   if (alike) rows = min(rows, 1);
-  const bool vector = p.mask.vector != 0;
+  const bool vector = kSpec.loads != Loads::any || p.mask.vector != 0;
   BlockBits bits{0, ~0U};
-  const i32 end = min(last * kSpec.tile_n, min(seq.kv_used, p.mask.keys));
+  const i32 end = min(min(last * kSpec.tile_n, seq.kv_used), p.mask.keys);
   for (i32 key = first * kSpec.tile_n + kKeysPerLane * lane; key < end; key += 32 * kKeysPerLane) {
     const u32 bit = 1U << static_cast<u32>(last - 1 - key / kSpec.tile_n);
     u32 some = 0;
-    bool full = true;
+    u32 every = 0x80808080U;
     for (i32 row = warp; row < rows; row += kSpec.warps()) {
       const i32 query = query_of<kSpec>(p, tile.row0 + row);
       const i32 head = head_of<kSpec>(p, tile, tile.row0 + row, query);
       const u8* keys = mask + view_row(p.mask, seq.batch, head, query);
-      if (vector && key + kKeysPerLane <= end) {
+      if (vector) {
         const U32x4 bytes = isa::ld_global_nc<U32x4>(keys + key);
         some |= bytes.x | bytes.y | bytes.z | bytes.w;
-        full = full && (nonzero_bytes(bytes.x) & nonzero_bytes(bytes.y) & nonzero_bytes(bytes.z) &
-                        nonzero_bytes(bytes.w)) == 0xfU;
+        every &= nonzero_bytes(bytes.x) & nonzero_bytes(bytes.y) & nonzero_bytes(bytes.z) & nonzero_bytes(bytes.w);
       } else {
-        const u32 low = visible_keys(keys, p.mask.stride_k, vector, key, end);
-        const u32 high = key + 8 < end ? visible_keys(keys, p.mask.stride_k, vector, key + 8, end) : 0U;
-        some |= low | high;
-        full = full && (low & high) == 0xffU;  // keys past the end count as hidden
+        const U32x2 low = mask_bytes(p.mask, keys, false, key, end);
+        const U32x2 high = mask_bytes(p.mask, keys, false, key + 8, end);  // keys past the end count as hidden
+        some |= low.x | low.y | high.x | high.y;
+        every &= nonzero_bytes(low.x) & nonzero_bytes(low.y) & nonzero_bytes(high.x) & nonzero_bytes(high.y);
       }
     }
     if (some != 0) bits.some |= bit;
-    if (!full) bits.every &= ~bit;
+    if (every != 0x80808080U) bits.every &= ~bit;
   }
   bits.some = isa::redux_or(bits.some);
   bits.every = isa::redux_and(bits.every);

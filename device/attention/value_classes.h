@@ -9,8 +9,8 @@
 
 namespace fovea {
 
-// In the order in which they are taken, last first.
-enum class ValueClass : u32 { finite, plus_inf, minus_inf, nan };
+// In the order in which they are taken, last first. all: V as it is.
+enum class ValueClass : u32 { finite, plus_inf, minus_inf, nan, all };
 
 template <Element kElement>
 struct Format16 {

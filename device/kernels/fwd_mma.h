@@ -93,23 +93,23 @@ struct FwdTask {
   FwdSequence seq;
 };
 
-// Whether a key block has elements that some query does not see.
-enum class Blocks : u8 { clean, ragged };
+// clean: every query sees every key of the block. ragged: some element is hidden, or has a bias. exact: ragged, where a
+// hidden score may be NaN or Inf.
+enum class Blocks : u8 { clean, ragged, exact };
 
-// Applies what decides single scores: bias, mask and position rules. `row` is that of half 0 of block 0, counted from
-// the sequence's first.
-template <FwdSpec kSpec>
-FOVEA_INLINE void restrict_scores(FwdScores<kSpec>& s, const FwdTask& task, i32 row, i32 key0) {
+// Applies what decides single scores: bias, mask and, with `positions`, the position rules. `row` is that of half 0 of
+// block 0, counted from the sequence's first.
+template <FwdSpec kSpec, Blocks kBlocks>
+FOVEA_INLINE void restrict_scores(FwdScores<kSpec>& s, const FwdTask& task, i32 row, i32 key0, bool positions) {
   FOVEA_UNROLL
-  for (i32 block = 0; block < FwdMmaWarp<kSpec>::kRowBlocks; ++block) {
-    FOVEA_UNROLL
-    for (i32 half = 0; half < 2; ++half) {
-      const i32 this_row = row + 16 * block + 8 * half;
-      if constexpr (kSpec.score == ScoreForm::viewed) {
-        view_row_scores<kSpec>(s[block], half, task.p, task.seq, task.tile, this_row, key0);
-      }
-      hide_row(s[block], half, task.seq, query_of<kSpec>(task.p, this_row), key0);
+  for (i32 half_block = 0; half_block < 2 * FwdMmaWarp<kSpec>::kRowBlocks; ++half_block) {
+    const i32 block = half_block / 2;
+    const i32 half = half_block % 2;
+    const i32 this_row = row + 16 * block + 8 * half;
+    if constexpr (kSpec.views()) {
+      view_row_scores<kSpec, kBlocks == Blocks::exact>(s[block], half, task.p, task.seq, task.tile, this_row, key0);
     }
+    if (!kSpec.views() || positions) hide_row(s[block], half, task.seq, query_of<kSpec>(task.p, this_row), key0);
   }
 }
 
@@ -128,7 +128,7 @@ FOVEA_INLINE void transform_scores(FwdScores<kSpec>& s, const FwdParams& p) {
 template <FwdSpec kSpec>
 FOVEA_INLINE void softmax_step(FwdMmaWarp<kSpec>& warp, FwdScores<kSpec>& s, const FwdParams& p) {
   using Warp = FwdMmaWarp<kSpec>;
-  const f32 scale_log2 = kSpec.score == ScoreForm::scaled ? p.scale_log2 : 1.0F;
+  const f32 scale_log2 = kSpec.folded_scale() ? p.scale_log2 : 1.0F;
   Array<Array<f32, 2>, Warp::kRowBlocks> seen;
   bool rescale = false;
   FOVEA_UNROLL
@@ -182,7 +182,7 @@ FOVEA_INLINE void finish_warp(const FwdMmaWarp<kSpec>& warp, const FwdTask& task
       if (kSpec.rows == Rows::group && p.sink != nullptr) {
         sink_log2 = isa::ld_global<f32>(p.sink + place.head * p.sink_stride) * kLog2E;
       }
-      const f32 max_log2 = warp.stats[block].max[half] * (kSpec.score == ScoreForm::scaled ? p.scale_log2 : 1.0F);
+      const f32 max_log2 = warp.stats[block].max[half] * (kSpec.folded_scale() ? p.scale_log2 : 1.0F);
       const f32 sum = quad_sum(warp.stats[block].sum[half]);
       const RowResult result = place.query < task.seq.q_used ? finish_row(max_log2, sum, sink_log2) : kEmptyRow;
       if (p.lse != nullptr && inside && (isa::laneid() & 3U) == 0) {
@@ -313,11 +313,44 @@ class FwdMma {
         keys_(task, smem),
         q_view_(smem + kSmem.q + static_cast<u32>(warp_row_) * SmemTile::kRowBytes) {}
 
-  FOVEA_INLINE void run() {
-    load_queries<kSpec>(task_, smem_ + kSmem.q);
-    isa::cp_async_commit_group();
-    accumulate();
-    // Nobody reads Q, K or V any more: their space takes the output.
+  // The tile's sums over its keys. False when they are not finite, on all threads alike; the stages are free then.
+  FOVEA_INLINE bool accumulate() {
+    start();
+    if constexpr (kSpec.views()) {
+      run_looking<false>(ValueClass::all);
+    } else {
+      run_positions();
+    }
+    return finite();
+  }
+
+  // The same, once for each class of V elements; see value_classes.h.
+  FOVEA_INLINE void accumulate_classes() {
+    Array<Infinities<Warp::kOutTiles>, Warp::kRowBlocks> infinities;
+    FOVEA_UNROLL
+    for (i32 block = 0; block < Warp::kRowBlocks; ++block) infinities[block].clear();
+    start();
+    auto wanted = kSpec.universal() ? ValueClass::all : ValueClass::nan;
+    while (true) {
+      run_looking<true>(wanted);
+      if (wanted == ValueClass::finite) break;
+      if (wanted != ValueClass::all) {
+        FOVEA_UNROLL
+        for (i32 block = 0; block < Warp::kRowBlocks; ++block) infinities[block].add(warp_.o[block], wanted);
+      } else if (finite()) {
+        return;
+      }
+      wanted = static_cast<ValueClass>(static_cast<u32>(wanted) - 1U);
+      reset();
+    }
+    FOVEA_UNROLL
+    for (i32 block = 0; block < Warp::kRowBlocks; ++block) infinities[block].apply(warp_.o[block]);
+    isa::cp_async_wait_group<0>();
+    isa::syncthreads();
+  }
+
+  // Writes the results. Nobody may read Q, K or V any more: their space takes the output.
+  FOVEA_INLINE void finish() {
     finish_warp<kSpec>(warp_, task_, lane_row_, smem_, warp_row_);
     if constexpr (kSpec.out != Element::fp32) {
       isa::syncthreads();
@@ -326,39 +359,18 @@ class FwdMma {
   }
 
  private:
-  // The sums of the tile's rows over their keys. When they are not finite, again for each class of V elements; see
-  // value_classes.h.
-  FOVEA_INLINE void accumulate() {
-    Array<Infinities<Warp::kOutTiles>, Warp::kRowBlocks> infinities;
-    bool classes = false;
-    auto wanted = ValueClass::finite;
-    while (true) {
-      reset();
-      if (kSpec.score == ScoreForm::viewed || classes) {
-        run_looking(classes, wanted);
-      } else {
-        run_positions();
-      }
-      isa::cp_async_wait_group<0>();
-      if (classes && wanted == ValueClass::finite) break;
-      if (!classes) {
-        f32 finite = 0;
-        FOVEA_UNROLL
-        for (i32 block = 0; block < Warp::kRowBlocks; ++block) finite += finiteness(warp_.o[block]);
-        if (!isa::bar_red_or(0, kSpec.threads(), !(finite == 0.0F))) return;
-        classes = true;
-        wanted = ValueClass::nan;
-        FOVEA_UNROLL
-        for (i32 block = 0; block < Warp::kRowBlocks; ++block) infinities[block].clear();
-        continue;
-      }
-      FOVEA_UNROLL
-      for (i32 block = 0; block < Warp::kRowBlocks; ++block) infinities[block].add(warp_.o[block], wanted);
-      wanted = static_cast<ValueClass>(static_cast<u32>(wanted) - 1U);
-    }
+  FOVEA_INLINE void start() {
+    load_queries<kSpec>(task_, smem_ + kSmem.q);
+    isa::cp_async_commit_group();
+    reset();
+  }
+
+  FOVEA_INLINE bool finite() const {
+    isa::cp_async_wait_group<0>();
+    f32 zero = 0;
     FOVEA_UNROLL
-    for (i32 block = 0; block < Warp::kRowBlocks; ++block) infinities[block].apply(warp_.o[block]);
-    isa::syncthreads();
+    for (i32 block = 0; block < Warp::kRowBlocks; ++block) zero += finiteness(warp_.o[block]);
+    return !isa::bar_red_or(0, kSpec.threads(), !(zero == 0.0F));
   }
 
   FOVEA_INLINE void reset() {
@@ -381,16 +393,20 @@ class FwdMma {
   template <Blocks kBlocks>
   FOVEA_INLINE void scores_of(FwdScores<kSpec>& s, i32 block) {
     score_product<kSpec>(s, q_view_, KView<kSpec>(keys_.k_tile(slot_)));
-    if constexpr (kSpec.score != ScoreForm::scaled) transform_scores<kSpec>(s, task_.p);
-    if constexpr (kBlocks == Blocks::ragged) restrict_scores<kSpec>(s, task_, lane_row_, block * kSpec.tile_n);
+    if constexpr (!kSpec.folded_scale()) transform_scores<kSpec>(s, task_.p);
+    if constexpr (kBlocks != Blocks::clean) {
+      const bool positions = kBlocks == Blocks::exact || block < blocks_.clean_first || block >= blocks_.clean_last;
+      restrict_scores<kSpec, kBlocks>(s, task_, lane_row_, block * kSpec.tile_n, positions);
+    }
   }
 
-  // One key block. `wanted`: the class of V elements that the stage holds; see value_classes.h.
+  // One key block. `wanted`: the class of V elements that the stage holds; all and finite have weights, the others
+  // count keys.
   template <Blocks kBlocks>
   FOVEA_INLINE void compute(i32 block, ValueClass wanted) {
     FwdScores<kSpec> s;
     scores_of<kBlocks>(s, block);
-    if (wanted == ValueClass::finite) {
+    if (wanted == ValueClass::finite || wanted == ValueClass::all) {
       softmax_step<kSpec>(warp_, s, task_.p);
     } else {
       FOVEA_UNROLL
@@ -419,7 +435,7 @@ class FwdMma {
       for (; step < last_step; ++step) {
         await_block();
         load_step(step + kAhead, next_slot_);
-        compute<kBlocks>(blocks_.last - 1 - step, ValueClass::finite);
+        compute<kBlocks>(blocks_.last - 1 - step, ValueClass::all);
       }
     };
     const i32 clean_begin = blocks_.last - blocks_.clean_last;
@@ -430,23 +446,25 @@ class FwdMma {
     }
   }
 
-  // Blocks that are looked at first, kBlocksPerLook at a time; those whose mask is empty are passed over. `classes`:
+  // Blocks that are looked at first, kBlocksPerLook at a time; those whose mask is empty are passed over. kClasses:
   // only V elements of class `wanted` count.
-  FOVEA_INLINE void run_looking(bool classes, ValueClass wanted) {
+  template <bool kClasses>
+  FOVEA_INLINE void run_looking(ValueClass wanted) {
     for (i32 last = blocks_.last; last > blocks_.first; last -= kBlocksPerLook) {
       const i32 count = min(kBlocksPerLook, last - blocks_.first);
       BlockBits bits{~0U, ~0U};
-      if constexpr (kSpec.score == ScoreForm::viewed) {
+      if constexpr (kSpec.views()) {
         if (task_.p.mask.data != nullptr) {
           bits = mask_blocks<kSpec>(task_.p, task_.seq, task_.tile, last - count, last, smem_ + kSmem.mask_words);
         }
       }
       if (count < kBlocksPerLook) bits.some &= (1U << static_cast<u32>(count)) - 1U;
-      run_marked(bits, last, classes, wanted);
+      run_marked<kClasses>(bits, last, wanted);
     }
   }
 
-  FOVEA_INLINE void run_marked(const BlockBits& bits, i32 last, bool classes, ValueClass wanted) {
+  template <bool kClasses>
+  FOVEA_INLINE void run_marked(const BlockBits& bits, i32 last, ValueClass wanted) {
     u32 to_load = bits.some;
     const auto take = [last](u32& marked) {
       const u32 index = isa::popc((marked & (0U - marked)) - 1U);
@@ -465,19 +483,21 @@ class FwdMma {
       const i32 block = take(to_do);
       await_block();
       load_next(next_slot_);
-      if (classes) {
-        keep_class<kSpec>(keys_.v_tile(slot_), wanted);
-        isa::syncthreads();
-      }
-      if constexpr (kSpec.score == ScoreForm::viewed) {
+      if constexpr (kClasses) {
+        if (wanted != ValueClass::all) {
+          keep_class<kSpec>(keys_.v_tile(slot_), wanted);
+          isa::syncthreads();
+        }
+        compute<Blocks::exact>(block, wanted);
+      } else {
         const bool every = ((bits.every >> static_cast<u32>(last - 1 - block)) & 1U) != 0;
         const bool clean = block >= blocks_.clean_first && block < blocks_.clean_last;
-        if (every && clean && !classes && task_.p.bias.data == nullptr) {
-          compute<Blocks::clean>(block, ValueClass::finite);
-          continue;
+        if (kSpec.score == ScoreForm::masked && every && clean) {
+          compute<Blocks::clean>(block, wanted);
+        } else {
+          compute<Blocks::ragged>(block, wanted);
         }
       }
-      compute<Blocks::ragged>(block, wanted);
     }
   }
 
@@ -492,6 +512,17 @@ class FwdMma {
   i32 next_slot_ = 0;  // of the step that is loaded meanwhile
 };
 
+// A tile whose sums are not finite, from the start.
+template <FwdSpec kSpec>
+FOVEA_SELDOM void fwd_mma_classes(const FwdParams& p) {
+  FwdTile tile;
+  fwd_tile<kSpec>(p, tile);
+  const FwdTask task{p, tile, fwd_sequence(p, tile.batch)};
+  FwdMma<kSpec> mma(task, SmemPtr{isa::smem_base()});
+  mma.accumulate_classes();
+  mma.finish();
+}
+
 template <FwdSpec kSpec>
 FOVEA_INLINE void fwd_mma(const FwdParams& p) {
   static_assert(well_formed(kSpec));
@@ -499,7 +530,14 @@ FOVEA_INLINE void fwd_mma(const FwdParams& p) {
   if (!fwd_tile<kSpec>(p, tile)) return;
   const FwdTask task{p, tile, fwd_sequence(p, tile.batch)};
   if (query_of<kSpec>(p, tile.row0) >= task.seq.q_rows) return;
-  FwdMma<kSpec>(task, SmemPtr{isa::smem_base()}).run();
+  FwdMma<kSpec> mma(task, SmemPtr{isa::smem_base()});
+  if constexpr (kSpec.universal()) {
+    mma.accumulate_classes();
+  } else if (!mma.accumulate()) {
+    fwd_mma_classes<kSpec>(p);
+    return;
+  }
+  mma.finish();
 }
 
 }  // namespace fovea::kernels

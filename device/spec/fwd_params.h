@@ -20,8 +20,8 @@ struct ScoreTensor {
   i64 stride_b, stride_h, stride_q, stride_k;
   i32 head_group;
   i32 rows, keys;  // extents: positions past them are not read; rows take the last one, keys are hidden or without bias
-  // 1: neighbouring keys are neighbours in memory and every row starts at a multiple of 16 bytes, so that aligned runs
-  // of keys are read in one piece.
+  // 1: neighbouring keys are neighbours in memory, every row starts at a multiple of 16 bytes and holds a multiple of
+  // 16 keys (bias: 8), so that these are read in one piece. What Loads other than any need.
   i32 vector;
 };
 
@@ -42,8 +42,8 @@ struct FwdParams {
   i64 cu_q_stride, cu_kv_stride;
   const i32* page_table;  // entry (b, p) at b*page_b + p*page_p; null: k and v are not paged
   i64 page_b, page_p;
-  ScoreTensor mask;  // of bytes; 0 = hidden. ScoreForm::viewed only
-  ScoreTensor bias;  // of bias_element; likewise
+  ScoreTensor mask;  // of bytes; 0 = hidden. ScoreForm::masked and biased
+  ScoreTensor bias;  // of bias_element; ScoreForm::biased
   // Split s of the keys writes its out and lse this many elements further on.
   i64 out_split, lse_split;
 

@@ -11,13 +11,13 @@ namespace fovea {
 enum class Element : u8 { bf16, fp16, fp32 };
 
 // scaled: one positive softmax_scale, folded into the exponent. general: scores are transformed first, one by one
-// (softcap, or a scale that is zero or negative). viewed: general, with a bool mask, an additive bias or both, each
-// present or not at run time.
-enum class ScoreForm : u8 { scaled, general, viewed };
+// (softcap, or a scale that is zero or negative). masked: scaled, with a bool mask. biased: general, with an additive
+// bias, and a mask where the call has one. With Loads::any a biased kernel serves calls with neither as well.
+enum class ScoreForm : u8 { scaled, general, masked, biased };
 
 // How rows of q, k and v reach shared memory. vector: 16 bytes at a time, every row as wide as the tile. paged: the
 // same with k and v rows found through the page table. any: rows of any alignment and of at most the tile's width, k
-// and v paged or not.
+// and v paged or not, mask and bias with any strides; with the others mask and bias are read 8 keys at a time.
 enum class Loads : u8 { vector, paged, any };
 
 // What a tile's rows are: the queries of one head, or the queries of all heads that share a kv head, head fastest
@@ -33,6 +33,7 @@ struct FwdSpec {
   i32 head_dim_qk = 128;  // width of the q and k tiles: the head dim, with Loads::any an upper bound of it
   i32 head_dim_v = 128;   // likewise of the v and out tiles
   ScoreForm score = ScoreForm::scaled;
+  Element bias = Element::fp32;  // ScoreForm::biased, but not with Loads::any, which takes any of them
   Loads loads = Loads::vector;
   Rows rows = Rows::head;
   Store store = Store::vector;
@@ -44,6 +45,11 @@ struct FwdSpec {
 
   constexpr bool operator==(const FwdSpec&) const = default;
 
+  // Whether mask or bias may be present, and whether the exponent takes the scale.
+  constexpr bool views() const { return score == ScoreForm::masked || score == ScoreForm::biased; }
+  constexpr bool folded_scale() const { return score == ScoreForm::scaled || score == ScoreForm::masked; }
+  // The kernel that serves any call of its element types and head dims: compact rather than fast.
+  constexpr bool universal() const { return loads == Loads::any && score == ScoreForm::biased; }
   constexpr i32 warps() const { return tile_m / rows_per_warp; }
   constexpr i32 threads() const { return warps() * 32; }
   constexpr SmemTile q_tile() const { return {.rows = tile_m, .cols = head_dim_qk}; }
@@ -74,19 +80,19 @@ constexpr SmemPlan plan_smem(const FwdSpec& spec) {
   plan.bytes = plan.stage0 + static_cast<u32>(spec.stages) * plan.stage_bytes;
   if (plan.bytes < spec.o_tile().bytes()) plan.bytes = spec.o_tile().bytes();
   plan.mask_words = plan.bytes;
-  if (spec.score == ScoreForm::viewed) plan.bytes += static_cast<u32>(spec.warps()) * 8U;
+  if (spec.views()) plan.bytes += static_cast<u32>(spec.warps()) * 8U;
   return plan;
 }
 
 // FNV-1a over every field, in declaration order. A field that is added to FwdSpec and not here does not compile.
 constexpr u64 digest(const FwdSpec& spec) {
-  const auto& [element, out, head_dim_qk, head_dim_v, score, loads, rows, store, tile_m, tile_n, rows_per_warp, stages,
-               min_ctas] = spec;
-  const u32 fields[] = {static_cast<u32>(element),    static_cast<u32>(out),           static_cast<u32>(head_dim_qk),
-                        static_cast<u32>(head_dim_v), static_cast<u32>(score),         static_cast<u32>(loads),
-                        static_cast<u32>(rows),       static_cast<u32>(store),         static_cast<u32>(tile_m),
-                        static_cast<u32>(tile_n),     static_cast<u32>(rows_per_warp), static_cast<u32>(stages),
-                        static_cast<u32>(min_ctas)};
+  const auto& [element, out, head_dim_qk, head_dim_v, score, bias, loads, rows, store, tile_m, tile_n, rows_per_warp,
+               stages, min_ctas] = spec;
+  const u32 fields[] = {static_cast<u32>(element),    static_cast<u32>(out),     static_cast<u32>(head_dim_qk),
+                        static_cast<u32>(head_dim_v), static_cast<u32>(score),   static_cast<u32>(bias),
+                        static_cast<u32>(loads),      static_cast<u32>(rows),    static_cast<u32>(store),
+                        static_cast<u32>(tile_m),     static_cast<u32>(tile_n),  static_cast<u32>(rows_per_warp),
+                        static_cast<u32>(stages),     static_cast<u32>(min_ctas)};
   u64 hash = 0xcbf29ce484222325ULL;
   for (const u32 field : fields) {
     for (i32 byte = 0; byte < 4; ++byte) hash = (hash ^ ((field >> (8 * byte)) & 0xffU)) * 0x100000001b3ULL;

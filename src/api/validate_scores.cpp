@@ -60,6 +60,13 @@ ScoreView score_view(const fovea_tensor& t, HeadMode mode, const Problem& p) {
   return view;
 }
 
+bool vector_keys(const ScoreView& view, std::int64_t keys_at_once) {
+  const auto bytes = static_cast<std::uint64_t>(fovea_dtype_size(view.dtype));
+  const std::uint64_t bits = reinterpret_cast<std::uintptr_t>(view.data) |
+                             static_cast<std::uint64_t>(view.stride_b | view.stride_h | view.stride_q) * bytes;
+  return view.stride_k == 1 && bits % 16 == 0 && view.keys % keys_at_once == 0;
+}
+
 Check check_score(const Arg& arg, fovea_status status, const fovea_forward_args& a, const ForwardCall& call,
                   HeadMode& mode, ScoreView& view) {
   const fovea_tensor& t = *arg.tensor;
@@ -74,6 +81,7 @@ Check check_score(const Arg& arg, fovea_status status, const fovea_forward_args&
   }
   mode = head_mode(t, call.problem);
   view = score_view(t, mode, call.problem);
+  view.vector = vector_keys(view, view.dtype == FOVEA_BOOL ? 16 : 8);
   return {};
 }
 
@@ -86,6 +94,8 @@ Check check_scores(const fovea_forward_args& a, ForwardCall& call) {
   if (Check bad = check_score({"bias", &a.bias}, FOVEA_BIAS_SHAPE, a, call, call.problem.bias, call.operands.bias)) {
     return bad;
   }
+  call.problem.mask_vector = call.operands.mask.vector;
+  call.problem.bias_vector = call.operands.bias.vector;
   call.problem.scores_per_batch = call.operands.mask.stride_b != 0 || call.operands.bias.stride_b != 0;
   return {};
 }

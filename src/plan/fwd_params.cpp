@@ -15,14 +15,6 @@ RowTensor row_tensor(const RowView& view) { return {view.data, view.stride_b, vi
 
 i32 extent(std::int64_t n) { return static_cast<i32>(std::min<std::int64_t>(n, kFarKeys)); }
 
-// Whether runs of keys can be read in pieces of 16 bytes.
-bool vector_keys(const ScoreView& view) {
-  const auto bytes = static_cast<std::uint64_t>(view.dtype == FOVEA_BOOL ? 1 : fovea_dtype_size(view.dtype));
-  const std::uint64_t bits = reinterpret_cast<std::uintptr_t>(view.data) |
-                             static_cast<std::uint64_t>(view.stride_b | view.stride_h | view.stride_q) * bytes;
-  return view.stride_k == 1 && bits % 16 == 0;
-}
-
 ScoreTensor score_tensor(const ScoreView& view) {
   return {.data = view.data,
           .stride_b = view.stride_b,
@@ -32,7 +24,7 @@ ScoreTensor score_tensor(const ScoreView& view) {
           .head_group = static_cast<i32>(view.head_group),
           .rows = extent(view.rows),
           .keys = view.keys == 1 ? kFarKeys : extent(view.keys),
-          .vector = vector_keys(view) ? 1 : 0};
+          .vector = view.vector ? 1 : 0};
 }
 
 Element bias_element(fovea_dtype dtype) {

@@ -102,8 +102,6 @@ i32 tile_width(std::int64_t head_dim) {
   return 256;
 }
 
-bool has_views(const Problem& p) { return p.mask != HeadMode::absent || p.bias != HeadMode::absent; }
-
 std::int64_t heads_per_group(const Problem& p) {
   return p.num_heads_kv > 0 ? std::max<std::int64_t>(p.num_heads_q / p.num_heads_kv, 1) : 1;
 }
@@ -116,9 +114,17 @@ bool is_decode(const Problem& p) {
   return queries * heads_per_group(p) <= kMinTileM;
 }
 
+bool scale_folds(const Problem& p) { return p.softcap == 0.0F && p.softmax_scale > 0.0F; }
+
 ScoreForm score_form(const Problem& p) {
-  if (has_views(p)) return ScoreForm::viewed;
-  return p.softcap == 0.0F && p.softmax_scale > 0.0F ? ScoreForm::scaled : ScoreForm::general;
+  if (p.bias != HeadMode::absent) return ScoreForm::biased;
+  if (p.mask != HeadMode::absent) return scale_folds(p) ? ScoreForm::masked : ScoreForm::biased;
+  return scale_folds(p) ? ScoreForm::scaled : ScoreForm::general;
+}
+
+// Whether mask and bias, where there are any, can be read eight keys at a time.
+bool vector_views(const Problem& p) {
+  return (p.mask == HeadMode::absent || p.mask_vector) && (p.bias == HeadMode::absent || p.bias_vector);
 }
 
 Loads loads_of(const Problem& p, i32 width_qk, i32 width_v) {
@@ -176,11 +182,17 @@ FwdSpec fwd_mma_spec(const Problem& p, const GpuCaps& gpu) {
   spec.loads = loads_of(p, spec.head_dim_qk, spec.head_dim_v);
   const bool decode = is_decode(p);
   spec.rows = decode ? Rows::group : Rows::head;
-  // Seldom combinations take the kernel that can do all of it.
-  if (spec.score == ScoreForm::general && (decode || spec.loads != Loads::vector)) spec.score = ScoreForm::viewed;
-  if (spec.score == ScoreForm::viewed && (decode || spec.loads != Loads::vector)) spec.loads = Loads::any;
+  // What a call seldom has takes the kernel that can do all of it.
+  const bool biasless = spec.score == ScoreForm::biased && p.bias == HeadMode::absent;
+  const bool plain = spec.score == ScoreForm::scaled;
+  if (!vector_views(p) || biasless || (!plain && (decode || spec.loads != Loads::vector))) {
+    spec.score = ScoreForm::biased;
+    spec.loads = Loads::any;
+  } else if (spec.score == ScoreForm::biased) {
+    spec.bias = element_of(p.bias_dtype);
+  }
   spec.store = gpu.sm >= 90 ? Store::stmatrix : Store::vector;
-  const MmaUse use = decode ? MmaUse::decode : (spec.score == ScoreForm::viewed ? MmaUse::viewed : MmaUse::prefill);
+  const MmaUse use = decode ? MmaUse::decode : (spec.score == ScoreForm::biased ? MmaUse::biased : MmaUse::prefill);
   const MmaTuning& tuning = tuning_for(use, std::max(spec.head_dim_qk, spec.head_dim_v), gpu);
   spec.tile_m = tuning.tile_m;
   spec.tile_n = tuning.tile_n;
@@ -196,7 +208,8 @@ std::int32_t fwd_mma_splits(const Problem& p, const GpuCaps& gpu) {
     return static_cast<std::int32_t>(
         std::clamp<std::int64_t>(ceil_div(p.seqlen_kv, std::int64_t{kInvariantSplitKeys}), 1, kMaxSplits));
   }
-  const MmaUse use = is_decode(p) ? MmaUse::decode : (has_views(p) ? MmaUse::viewed : MmaUse::prefill);
+  const MmaUse use =
+      is_decode(p) ? MmaUse::decode : (score_form(p) == ScoreForm::biased ? MmaUse::biased : MmaUse::prefill);
   const MmaTuning& tuning = tuning_for(use, std::max(p.head_dim_qk, p.head_dim_v), gpu);
   const std::int64_t rows = use == MmaUse::decode ? p.seqlen_q * heads_per_group(p) : p.seqlen_q;
   const std::int64_t heads = use == MmaUse::decode ? p.num_heads_kv : p.num_heads_q;
@@ -232,7 +245,8 @@ std::string_view cpp(Element e) {
 }
 std::string_view cpp(ScoreForm form) {
   if (form == ScoreForm::scaled) return "fovea::ScoreForm::scaled";
-  return form == ScoreForm::general ? "fovea::ScoreForm::general" : "fovea::ScoreForm::viewed";
+  if (form == ScoreForm::general) return "fovea::ScoreForm::general";
+  return form == ScoreForm::masked ? "fovea::ScoreForm::masked" : "fovea::ScoreForm::biased";
 }
 std::string_view cpp(Loads loads) {
   if (loads == Loads::vector) return "fovea::Loads::vector";
@@ -241,11 +255,11 @@ std::string_view cpp(Loads loads) {
 }  // namespace
 
 std::string to_cpp(const FwdSpec& spec) {
-  const auto& [element, out, head_dim_qk, head_dim_v, score, loads, rows, store, tile_m, tile_n, rows_per_warp, stages,
-               min_ctas] = spec;
+  const auto& [element, out, head_dim_qk, head_dim_v, score, bias, loads, rows, store, tile_m, tile_n, rows_per_warp,
+               stages, min_ctas] = spec;
   return cat("{.element = ", cpp(element), ", .out = ", cpp(out), ", .head_dim_qk = ", head_dim_qk,
-             ", .head_dim_v = ", head_dim_v, ", .score = ", cpp(score), ", .loads = ", cpp(loads),
-             ", .rows = fovea::Rows::", rows == Rows::group ? "group" : "head",
+             ", .head_dim_v = ", head_dim_v, ", .score = ", cpp(score), ", .bias = ", cpp(bias),
+             ", .loads = ", cpp(loads), ", .rows = fovea::Rows::", rows == Rows::group ? "group" : "head",
              ", .store = fovea::Store::", store == Store::stmatrix ? "stmatrix" : "vector", ", .tile_m = ", tile_m,
              ", .tile_n = ", tile_n, ", .rows_per_warp = ", rows_per_warp, ", .stages = ", stages,
              ", .min_ctas = ", min_ctas, "}");

@@ -9,8 +9,8 @@
 
 namespace fovea {
 
-// decode: few rows per kv head, bound by the bytes of K and V. viewed: with a mask or a bias.
-enum class MmaUse : u8 { prefill, viewed, decode };
+// decode: few rows per kv head, bound by the bytes of K and V. biased: with a bias.
+enum class MmaUse : u8 { prefill, biased, decode };
 
 struct MmaTuning {
   int sm;  // the architecture it was tuned for; 0 = any
@@ -25,17 +25,17 @@ inline constexpr std::array kMmaTuning{
               "H100 SXM, 2026-11-28: best of 7 tiles, S 1k..16k, causal and not; 128x64 loses 3 to 9%"},
     MmaTuning{90, MmaUse::prefill, 128, 128, 64, 32, 2, 2,
               "H100 SXM, 2026-11-28: best of 6 tiles, S 1k..16k, causal and not; 128x48 loses 3%"},
-    MmaTuning{90, MmaUse::viewed, 128, 128, 64, 32, 2, 2, "derived: the prefill tile of head dim 128"},
+    MmaTuning{90, MmaUse::biased, 128, 128, 64, 32, 2, 2, "derived: the prefill tile of head dim 128"},
     MmaTuning{90, MmaUse::decode, 128, 64, 64, 16, 2, 2, "derived: 16 rows per warp are enough for 8 heads of a group"},
     MmaTuning{0, MmaUse::prefill, 64, 128, 64, 32, 2, 1, "derived: 48 KB, within the 99 KB of SM86, SM89 and SM120"},
     MmaTuning{0, MmaUse::prefill, 128, 128, 64, 32, 2, 1, "derived: 96 KB, within the 99 KB of SM86, SM89 and SM120"},
-    MmaTuning{0, MmaUse::viewed, 128, 128, 64, 32, 2, 1, "derived: 96 KB, within the 99 KB of SM86, SM89 and SM120"},
+    MmaTuning{0, MmaUse::biased, 128, 128, 64, 32, 2, 1, "derived: 96 KB, within the 99 KB of SM86, SM89 and SM120"},
     MmaTuning{0, MmaUse::decode, 128, 64, 64, 16, 2, 1, "derived: 80 KB, within the 99 KB of SM86, SM89 and SM120"},
     MmaTuning{0, MmaUse::prefill, 192, 64, 32, 16, 2, 1,
               "derived: 72 KB; 16 rows per warp keep the output in registers"},
     MmaTuning{0, MmaUse::prefill, 256, 64, 32, 16, 2, 1,
               "derived: 96 KB; 16 rows per warp keep the output in registers"},
-    MmaTuning{0, MmaUse::viewed, 256, 64, 32, 16, 2, 1,
+    MmaTuning{0, MmaUse::biased, 256, 64, 32, 16, 2, 1,
               "derived: 96 KB; 16 rows per warp keep the output in registers"},
     MmaTuning{0, MmaUse::decode, 256, 64, 32, 16, 2, 1,
               "derived: 96 KB; 16 rows per warp keep the output in registers"},
