@@ -21,6 +21,7 @@ MUTATIONS = ROOT / "tests" / "mutation" / "mutations.json"
 NOT_COPIED = shutil.ignore_patterns(".git", "build", "build-*", ".venv", ".cache", "__pycache__")
 # What the quick test does not need is not built: the command line tool, and with it most of the time.
 NOT_NEEDED = ("tools/fovea",)
+LEAST_PATIENCE = 30
 KEYS = {"name", "file", "find", "replace", "breaks", "ci"}
 
 
@@ -129,7 +130,7 @@ def options(arguments):
     parser.add_argument("--list", action="store_true", help="print the mutations and stop")
     parser.add_argument("--texts", action="store_true", help="check that every text is found once, build nothing")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--timeout", type=float, default=120, help="seconds for one run of the test")
+    parser.add_argument("--timeout", type=float, help="seconds for one run of the test (default: three unmutated runs)")
     parser.add_argument("--mutations", default=MUTATIONS, type=pathlib.Path)
     parser.add_argument("--target", default="fovea_cases_tests", help="what to build for each mutant")
     parser.add_argument(
@@ -138,6 +139,11 @@ def options(arguments):
         help="the command that must go red; relative to the build directory",
     )
     return parser.parse_args(arguments)
+
+
+def patience(unmutated):
+    """Seconds until a test that took `unmutated` counts as a hang. A survivor takes as long as no mutant."""
+    return max(LEAST_PATIENCE, 3 * unmutated)
 
 
 def select(mutations, chosen):
@@ -156,8 +162,11 @@ def run(mutations, chosen):
         started = time.monotonic()
         if not bench.configure() or not bench.compile():
             raise MutationError("the unmutated tree does not build\n" + bench.tail())
+        tested = time.monotonic()
         if bench.red():
             raise MutationError("the test is red without any mutation\n" + bench.tail())
+        if bench.timeout is None:
+            bench.timeout = patience(time.monotonic() - tested)
         print(f"{'unmutated':32} green           {time.monotonic() - started:5.0f} s", flush=True)
         uncaught = 0
         for mutation in mutations:

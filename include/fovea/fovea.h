@@ -252,7 +252,8 @@ typedef enum fovea_kernel_form {
   FOVEA_KERNEL_BINARY = 3     /* a cubin, or a shared object for the model */
 } fovea_kernel_form;
 
-/* Writes one form of entry `index` of the standard list. Texts end with a NUL, which *size counts; binaries do not. */
+/* Writes one form of entry `index` of the standard list. Texts end with a NUL, which *size counts; binaries do not.
+ * FOVEA_KERNEL_RESOURCES is refused as unsupported where NVRTC passes nothing on of what the assembler says. */
 FOVEA_API fovea_status fovea_kernel_dump(fovea_context* context, const char* target, int32_t index, int32_t form,
                                          char* buffer, size_t* size, fovea_error* error);
 

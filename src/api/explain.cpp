@@ -125,9 +125,9 @@ extern "C" fovea_status fovea_explain(fovea_context* context, const fovea_forwar
   return guarded(error, [&]() -> Check {
     if (context == nullptr) return null_pointer("context");
     if (Check bad = check_text_request(format, size)) return bad;
-    const Result<ForwardCall> call = validate_forward(args);
-    if (!call.ok()) return call.error();
-    const Explanation explanation = explain(call.value(), context->caps_for(call.value()));
+    ForwardCall call;
+    if (Check bad = validate_forward(args, call)) return bad;
+    const Explanation explanation = explain(call, context->caps_for(call));
     return write_text(format == FOVEA_JSON ? to_json(explanation) : to_text(explanation), buffer, size);
   });
 }

@@ -72,8 +72,8 @@ extern "C" fovea_status fovea_forward(fovea_context* context, const fovea_forwar
   using namespace fovea;
   return guarded(error, [&]() -> Check {
     if (context == nullptr) return null_pointer("context");
-    const Result<ForwardCall> call = validate_forward(args);
-    if (!call.ok()) return call.error();
-    return forward(*context, call.value());
+    ForwardCall call;
+    if (Check bad = validate_forward(args, call)) return bad;
+    return forward(*context, call);
   });
 }

@@ -1,6 +1,7 @@
 // fovea_kernels and fovea_kernel_dump: the standard list, and one entry of it in every form.
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -58,11 +59,24 @@ Check write_bytes(const Bytes& bytes, char* buffer, std::size_t* size) {
                .hint = "allocate *size bytes, as reported by this call, and call again"};
 }
 
+Error no_resources(Jit& jit) {
+  const Result<nvrtc::Nvrtc> nvrtc = jit.nvrtc();
+  return {.status = FOVEA_UNSUPPORTED,
+          .asked = "the resources of a kernel",
+          .allowed = "an NVRTC that passes on what ptxas prints",
+          .why = cat("NVRTC ", nvrtc.ok() ? nvrtc.value().version() : "", " printed nothing about registers"),
+          .hint = "ask for the binary and read it with cuobjdump --dump-resource-usage"};
+}
+
 Check dump(Jit& jit, const StandardKernel& k, std::int32_t form, char* buffer, std::size_t* size) {
   if (form == FOVEA_KERNEL_STUB) return write_text(stub(k.source, k.target.kind), buffer, size);
-  if (form == FOVEA_KERNEL_RESOURCES || form == FOVEA_KERNEL_PTX) {
-    const Result<std::string> text =
-        form == FOVEA_KERNEL_PTX ? jit.ptx(k.source, k.target) : jit.resources(k.source, k.target);
+  if (form == FOVEA_KERNEL_RESOURCES) {
+    const Result<std::optional<std::string>> text = jit.resources(k.source, k.target);
+    if (!text.ok()) return text.error();
+    return text.value() ? write_text(*text.value(), buffer, size) : no_resources(jit);
+  }
+  if (form == FOVEA_KERNEL_PTX) {
+    const Result<std::string> text = jit.ptx(k.source, k.target);
     if (!text.ok()) return text.error();
     return write_text(text.value(), buffer, size);
   }

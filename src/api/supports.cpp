@@ -6,9 +6,9 @@ extern "C" fovea_status fovea_supports(fovea_context* context, const fovea_forwa
   using namespace fovea;
   return guarded(error, [&]() -> Check {
     if (context == nullptr) return null_pointer("context");
-    const Result<ForwardCall> call = validate_forward(args);
-    if (!call.ok()) return call.error();
-    const Result<Choice> choice = choose(call.value().problem, context->caps_for(call.value()), call.value().backend);
+    ForwardCall call;
+    if (Check bad = validate_forward(args, call)) return bad;
+    const Result<Choice> choice = choose(call.problem, context->caps_for(call), call.backend);
     if (!choice.ok()) return choice.error();
     return {};
   });

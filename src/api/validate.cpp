@@ -9,42 +9,26 @@ namespace {
 
 constexpr std::array<std::uint64_t, 1> kForwardArgsSizes{sizeof(fovea_forward_args)};
 
-constexpr std::array kSteps{check_settings, check_views,  check_dtypes,  check_shapes,
-                            check_lengths,  check_scores, check_aliasing};
-
-Result<ForwardCall> checked_call(const fovea_forward_args& args) {
-  Result<ForwardCall> result{ForwardCall{}};
-  for (const auto step : kSteps) {
-    if (Check bad = step(args, result.value())) return *std::move(bad);
-  }
-  return result;
+Check run_steps(const fovea_forward_args& args, ForwardCall& call) {
+  ForwardBytes bytes;
+  if (Check bad = check_settings(args, call)) return bad;
+  if (Check bad = check_views(args, call, bytes)) return bad;
+  if (Check bad = check_dtypes(args, call)) return bad;
+  if (Check bad = check_shapes(args, call)) return bad;
+  if (Check bad = check_lengths(args, call)) return bad;
+  if (Check bad = check_scores(args, call)) return bad;
+  return check_aliasing(args, bytes);
 }
 
 }  // namespace
 
-std::array<Arg, kForwardTensors> tensors_of(const fovea_forward_args& a) {
-  return {Arg{"q", &a.q},
-          {"k", &a.k},
-          {"v", &a.v},
-          {"mask", &a.mask},
-          {"bias", &a.bias},
-          {"sink", &a.sink},
-          {"cu_seqlens_q", &a.cu_seqlens_q},
-          {"cu_seqlens_kv", &a.cu_seqlens_kv},
-          {"seqused_q", &a.seqused_q},
-          {"seqused_kv", &a.seqused_kv},
-          {"page_table", &a.page_table},
-          {"out", &a.out},
-          {"lse", &a.lse}};
-}
-
-Result<ForwardCall> validate_forward(const fovea_forward_args* args) {
+Check validate_forward(const fovea_forward_args* args, ForwardCall& call) {
   if (args == nullptr) return null_pointer("fovea_forward_args");
   // This version's struct is read where it is: the copy of a warm call would cost as much as a check.
-  if (args->struct_size == sizeof(fovea_forward_args)) return checked_call(*args);
+  if (args->struct_size == sizeof(fovea_forward_args)) return run_steps(*args, call);
   const auto read = read_versioned("fovea_forward_args", args, kForwardArgsSizes);
   if (!read.ok()) return read.error();
-  return checked_call(read.value());
+  return run_steps(read.value(), call);
 }
 
 }  // namespace fovea

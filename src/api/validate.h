@@ -17,7 +17,8 @@ struct ForwardCall {
   void* stream = nullptr;           // of CUDA tensors
 };
 
-// Reads of the operands only the int32 ones. `args` may be null, which is refused.
-Result<ForwardCall> validate_forward(const fovea_forward_args* args);
+// Fills `call`, which comes as made by its default constructor, in place: it is too large to be copied on the way to a
+// launch. Reads of the operands only the int32 ones. `args` may be null, which is refused.
+Check validate_forward(const fovea_forward_args* args, ForwardCall& call);
 
 }  // namespace fovea

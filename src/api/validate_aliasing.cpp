@@ -4,8 +4,19 @@
 #include "core/text.h"
 
 namespace fovea {
+namespace {
 
-Error overlap_error(const Arg& output, const Arg& other) {
+[[gnu::cold]] Error self_overlap(Arg output) {
+  return {.status = FOVEA_OUTPUT_OVERLAP,
+          .asked = cat(output.name, " of shape ", shape_text(*output.tensor), " with strides that meet"),
+          .allowed = "strides that give every element of an output its own address",
+          .why = "several results would be written to one place",
+          .hint = cat("make ", output.name, " contiguous; stride 0 is for inputs only")};
+}
+
+}  // namespace
+
+Error overlap_error(Arg output, Arg other) {
   return {.status = FOVEA_OUTPUT_OVERLAP,
           .asked = cat(output.name, " in memory that ", other.name, " spans"),
           .allowed = "outputs in memory of their own",
@@ -13,38 +24,25 @@ Error overlap_error(const Arg& output, const Arg& other) {
           .hint = cat("allocate ", output.name, " apart from ", other.name)};
 }
 
-Check check_self_overlap(const Arg& output) {
+Check check_self_overlap(Arg output) {
   if (!may_overlap_itself(*output.tensor)) return {};
-  return Error{.status = FOVEA_OUTPUT_OVERLAP,
-               .asked = cat(output.name, " of shape ", shape_text(*output.tensor), " with strides that meet"),
-               .allowed = "strides that give every element of an output its own address",
-               .why = "several results would be written to one place",
-               .hint = cat("make ", output.name, " contiguous; stride 0 is for inputs only")};
+  return self_overlap(output);
 }
 
-Check check_outputs_disjoint(std::span<const Arg> inputs, std::span<const Arg> outputs) {
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    const Arg& output = outputs[i];
-    if (!present(*output.tensor) || has_no_element(*output.tensor)) continue;
-    if (Check bad = check_self_overlap(output)) return bad;
-    const ByteRange range = byte_range(*output.tensor).value_or(ByteRange{});
-    const auto clashes = [&range](const Arg& other) {
-      return present(*other.tensor) && range.intersects(byte_range(*other.tensor).value_or(ByteRange{}));
-    };
-    for (const Arg& input : inputs) {
-      if (clashes(input)) return overlap_error(output, input);
+Check check_aliasing(const fovea_forward_args& a, const ForwardBytes& bytes) {
+  constexpr std::size_t kFirstOutput = kForwardTensors.size() - kForwardOutputs;
+  for (std::size_t i = kFirstOutput; i < kForwardTensors.size(); ++i) {
+    if (bytes[i].empty()) continue;
+    if (Check bad = check_self_overlap(kForwardTensors[i].arg(a))) return bad;
+    const auto clashes = [&](std::size_t other) { return bytes[i].intersects(bytes[other]); };
+    for (std::size_t input = 0; input < kFirstOutput; ++input) {
+      if (clashes(input)) return overlap_error(kForwardTensors[i].arg(a), kForwardTensors[input].arg(a));
     }
-    for (const Arg& other : outputs.subspan(i + 1)) {
-      if (clashes(other)) return overlap_error(output, other);
+    for (std::size_t other = i + 1; other < kForwardTensors.size(); ++other) {
+      if (clashes(other)) return overlap_error(kForwardTensors[i].arg(a), kForwardTensors[other].arg(a));
     }
   }
   return {};
-}
-
-Check check_aliasing(const fovea_forward_args& a, ForwardCall&) {
-  const auto tensors = tensors_of(a);
-  const std::span<const Arg> all(tensors);
-  return check_outputs_disjoint(all.first(kForwardTensors - kForwardOutputs), all.last(kForwardOutputs));
 }
 
 }  // namespace fovea

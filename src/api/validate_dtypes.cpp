@@ -5,36 +5,36 @@
 namespace fovea {
 namespace {
 
-bool is_served_float(fovea_dtype dtype) { return dtype == FOVEA_F32 || dtype == FOVEA_BF16 || dtype == FOVEA_F16; }
+[[gnu::cold]] Error dtypes_differ(Arg q, Arg other) {
+  return {.status = FOVEA_DTYPE_MISMATCH,
+          .asked = cat("q in ", fovea_dtype_name(dtype_of(*q.tensor)), ", ", other.name, " in ",
+                       fovea_dtype_name(dtype_of(*other.tensor))),
+          .allowed = "q, k and v in one dtype",
+          .why = "no kernel multiplies mixed dtypes",
+          .hint = cat("convert ", other.name, " to ", fovea_dtype_name(dtype_of(*q.tensor)))};
+}
 
-Check check_same_dtype(const Arg& q, const Arg& other) {
+Check check_same_dtype(Arg q, Arg other) {
   if (q.tensor->dtype == other.tensor->dtype) return {};
-  return Error{.status = FOVEA_DTYPE_MISMATCH,
-               .asked = cat("q in ", fovea_dtype_name(dtype_of(*q.tensor)), ", ", other.name, " in ",
-                            fovea_dtype_name(dtype_of(*other.tensor))),
-               .allowed = "q, k and v in one dtype",
-               .why = "no kernel multiplies mixed dtypes",
-               .hint = cat("convert ", other.name, " to ", fovea_dtype_name(dtype_of(*q.tensor)))};
+  return dtypes_differ(q, other);
 }
 
 }  // namespace
 
-Check check_float_dtype(const Arg& arg) {
-  if (is_served_float(dtype_of(*arg.tensor))) return {};
-  return Error{.status = FOVEA_DTYPE,
-               .asked = cat(arg.name, " in ", fovea_dtype_name(dtype_of(*arg.tensor))),
-               .allowed = "f32, bf16 or f16",
-               .why = "no kernel reads or writes that dtype here",
-               .hint = cat("convert ", arg.name, " to f32, bf16 or f16")};
+Error not_a_served_float(Arg arg) {
+  return {.status = FOVEA_DTYPE,
+          .asked = cat(arg.name, " in ", fovea_dtype_name(dtype_of(*arg.tensor))),
+          .allowed = "f32, bf16 or f16",
+          .why = "no kernel reads or writes that dtype here",
+          .hint = cat("convert ", arg.name, " to f32, bf16 or f16")};
 }
 
-Check check_exact_dtype(const Arg& arg, fovea_dtype dtype) {
-  if (!present(*arg.tensor) || arg.tensor->dtype == static_cast<std::int32_t>(dtype)) return {};
-  return Error{.status = FOVEA_DTYPE,
-               .asked = cat(arg.name, " in ", fovea_dtype_name(dtype_of(*arg.tensor))),
-               .allowed = fovea_dtype_name(dtype),
-               .why = cat(arg.name, " has one fixed dtype in every call"),
-               .hint = cat("convert ", arg.name, " to ", fovea_dtype_name(dtype))};
+Error not_the_dtype(Arg arg, fovea_dtype dtype) {
+  return {.status = FOVEA_DTYPE,
+          .asked = cat(arg.name, " in ", fovea_dtype_name(dtype_of(*arg.tensor))),
+          .allowed = fovea_dtype_name(dtype),
+          .why = cat(arg.name, " has one fixed dtype in every call"),
+          .hint = cat("convert ", arg.name, " to ", fovea_dtype_name(dtype))};
 }
 
 Check check_dtypes(const fovea_forward_args& a, ForwardCall& call) {

@@ -43,13 +43,17 @@ std::vector<Arg> tensors_of(const fovea_merge_args& a) {
 }
 
 Check check_views(const fovea_merge_args& a, const std::vector<Arg>& args) {
+  ByteRange bytes;
   for (const Arg& arg : args) {
     const bool optional = arg.tensor == &a.lse || arg.tensor == &a.sink;
     if (Check bad = check_presence(arg, !optional)) return bad;
     if (!present(*arg.tensor)) continue;
-    if (Check bad = check_tensor(arg)) return bad;
+    if (Check bad = check_tensor(arg, bytes)) return bad;
   }
-  if (Check bad = check_one_device(args)) return bad;
+  for (const Arg& arg : args) {
+    if (!present(*arg.tensor)) continue;
+    if (Check bad = check_same_device(args.front(), arg)) return bad;
+  }
   if (a.out.device_type == FOVEA_DEVICE_CPU) return {};
   return Error{.status = FOVEA_DEVICE,
                .asked = "CUDA tensors",
@@ -64,7 +68,7 @@ Check at_part(Check bad, std::int32_t i) {
   return bad;
 }
 
-Check check_out_shape(const Arg& arg, const fovea_tensor& out) {
+Check check_out_shape(Arg arg, const fovea_tensor& out) {
   if (Check bad = check_float_dtype(arg)) return bad;
   if (out.rank == 3) {
     return check_shape(arg, {out.shape[0], out.shape[1], out.shape[2]}, "[total_q, num_heads_q, head_dim_v] as out",
@@ -74,7 +78,7 @@ Check check_out_shape(const Arg& arg, const fovea_tensor& out) {
                      "[batch, seqlen_q, num_heads_q, head_dim_v] as out", FOVEA_SHAPE);
 }
 
-Check check_lse_shape(const Arg& arg, const fovea_tensor& out) {
+Check check_lse_shape(Arg arg, const fovea_tensor& out) {
   if (Check bad = check_exact_dtype(arg, FOVEA_F32)) return bad;
   if (out.rank == 3) return check_shape(arg, {out.shape[1], out.shape[0]}, "[num_heads_q, total_q]", FOVEA_SHAPE);
   return check_shape(arg, {out.shape[0], out.shape[2], out.shape[1]}, "[batch, num_heads_q, seqlen_q]", FOVEA_SHAPE);

@@ -67,10 +67,9 @@ bool vector_keys(const ScoreView& view, std::int64_t keys_at_once) {
   return view.stride_k == 1 && bits % 16 == 0 && view.keys % keys_at_once == 0;
 }
 
-Check check_score(const Arg& arg, fovea_status status, const fovea_forward_args& a, const ForwardCall& call,
-                  HeadMode& mode, ScoreView& view) {
+Check check_score(Arg arg, fovea_status status, const fovea_forward_args& a, const ForwardCall& call, HeadMode& mode,
+                  ScoreView& view) {
   const fovea_tensor& t = *arg.tensor;
-  if (!present(t)) return {};
   const ScoreExtents extents = score_extents(a, call);
   if (t.rank != 4 || !batch_and_heads_fit(t, call.problem) || !positions_fit(t, call.problem, extents)) {
     return Error{.status = status,
@@ -88,15 +87,17 @@ Check check_score(const Arg& arg, fovea_status status, const fovea_forward_args&
 }  // namespace
 
 Check check_scores(const fovea_forward_args& a, ForwardCall& call) {
-  if (Check bad = check_score({"mask", &a.mask}, FOVEA_MASK_SHAPE, a, call, call.problem.mask, call.operands.mask)) {
-    return bad;
+  Problem& p = call.problem;
+  ForwardOperands& o = call.operands;
+  if (present(a.mask)) {
+    if (Check bad = check_score({"mask", &a.mask}, FOVEA_MASK_SHAPE, a, call, p.mask, o.mask)) return bad;
   }
-  if (Check bad = check_score({"bias", &a.bias}, FOVEA_BIAS_SHAPE, a, call, call.problem.bias, call.operands.bias)) {
-    return bad;
+  if (present(a.bias)) {
+    if (Check bad = check_score({"bias", &a.bias}, FOVEA_BIAS_SHAPE, a, call, p.bias, o.bias)) return bad;
   }
-  call.problem.mask_vector = call.operands.mask.vector;
-  call.problem.bias_vector = call.operands.bias.vector;
-  call.problem.scores_per_batch = call.operands.mask.stride_b != 0 || call.operands.bias.stride_b != 0;
+  p.mask_vector = o.mask.vector;
+  p.bias_vector = o.bias.vector;
+  p.scores_per_batch = o.mask.stride_b != 0 || o.bias.stride_b != 0;
   return {};
 }
 

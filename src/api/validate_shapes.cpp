@@ -1,5 +1,4 @@
 // Shapes of q, k, v, out, lse, sink and of the index tensors; fills the row views of the operands.
-#include <algorithm>
 #include <cmath>
 
 #include "api/validate_steps.h"
@@ -18,34 +17,48 @@ RowView row_view(const fovea_tensor& t) { return t.rank == 4 ? dense_view(t) : p
 
 bool strided_rows(const fovea_tensor& t) { return t.shape[t.rank - 1] > 1 && t.strides[t.rank - 1] != 1; }
 
-// The largest power of two up to 16 that divides the byte address of every row; 1 when a row's elements are not
-// neighbours. Dimensions of extent 1 add nothing to an address.
-std::int32_t row_alignment(const fovea_tensor& t) {
+// The byte addresses of all rows, or-ed as far as their alignment shows: odd when a row's elements are not neighbours.
+// Dimensions of extent 1 add nothing to an address.
+std::uint64_t row_bits(const fovea_tensor& t) {
   if (strided_rows(t)) return 1;
-  const auto element = static_cast<std::uint64_t>(fovea_dtype_size(static_cast<fovea_dtype>(t.dtype)));
-  std::uint64_t bits = reinterpret_cast<std::uintptr_t>(t.data) | 16U;
+  const std::uint64_t element = element_size(t.dtype);
+  std::uint64_t bits = reinterpret_cast<std::uintptr_t>(t.data);
   for (std::int32_t i = 0; i + 1 < t.rank; ++i) {
     if (t.shape[i] > 1) bits |= static_cast<std::uint64_t>(t.strides[i]) * element;
   }
+  return bits;
+}
+
+// The largest power of two up to 16 that divides all addresses or-ed in `bits`.
+std::int32_t alignment(std::uint64_t bits) {
+  bits |= 16U;
   return static_cast<std::int32_t>(bits & -bits);
+}
+
+[[gnu::cold]] Error no_head_dim(const char* name, std::int64_t value) {
+  return {.status = FOVEA_HEAD_DIM,
+          .asked = cat(name, "=", value),
+          .allowed = "a head dim of at least 1",
+          .why = "a score is a sum over the head dim",
+          .hint = "the last dimension of q, k, v and out is the head dim; check the order of dimensions"};
+}
+
+[[gnu::cold]] Error heads_do_not_divide(std::int64_t q_heads, std::int64_t kv_heads) {
+  return {.status = FOVEA_HEAD_RATIO,
+          .asked = cat("num_heads_q=", q_heads, ", num_heads_kv=", kv_heads),
+          .allowed = "num_heads_q a multiple of num_heads_kv",
+          .why = "query head h reads kv head h / (num_heads_q / num_heads_kv)",
+          .hint = "check the order of dimensions: [batch, seqlen, heads, head_dim], or [rows, heads, head_dim]"};
 }
 
 Check check_head_dim(const char* name, std::int64_t value) {
   if (value >= 1) return {};
-  return Error{.status = FOVEA_HEAD_DIM,
-               .asked = cat(name, "=", value),
-               .allowed = "a head dim of at least 1",
-               .why = "a score is a sum over the head dim",
-               .hint = "the last dimension of q, k, v and out is the head dim; check the order of dimensions"};
+  return no_head_dim(name, value);
 }
 
 Check check_heads(std::int64_t q_heads, std::int64_t kv_heads) {
   if (kv_heads == 0 ? q_heads == 0 : q_heads % kv_heads == 0) return {};
-  return Error{.status = FOVEA_HEAD_RATIO,
-               .asked = cat("num_heads_q=", q_heads, ", num_heads_kv=", kv_heads),
-               .allowed = "num_heads_q a multiple of num_heads_kv",
-               .why = "query head h reads kv head h / (num_heads_q / num_heads_kv)",
-               .hint = "check the order of dimensions: [batch, seqlen, heads, head_dim], or [rows, heads, head_dim]"};
+  return heads_do_not_divide(q_heads, kv_heads);
 }
 
 Check check_query(const fovea_forward_args& a, Problem& p) {
@@ -180,8 +193,8 @@ Check check_shapes(const fovea_forward_args& a, ForwardCall& call) {
   if (Check bad = check_outputs(a, p)) return bad;
   if (Check bad = check_small_operands(a, p)) return bad;
   p.unit_stride_d = !strided_rows(a.q) && !strided_rows(a.k) && !strided_rows(a.v);
-  p.align_qkv = std::min({row_alignment(a.q), row_alignment(a.k), row_alignment(a.v)});
-  p.align_out = row_alignment(a.out);
+  p.align_qkv = alignment(row_bits(a.q) | row_bits(a.k) | row_bits(a.v));
+  p.align_out = alignment(row_bits(a.out));
   p.has_seqused = present(a.seqused_q) || present(a.seqused_kv);
   if ((a.flags & FOVEA_FLAG_SOFTMAX_SCALE) == 0) {
     p.softmax_scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(p.head_dim_qk)));

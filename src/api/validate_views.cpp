@@ -5,6 +5,19 @@
 namespace fovea {
 namespace {
 
+bool same_device(const fovea_tensor& x, const fovea_tensor& y) {
+  return x.device_type == y.device_type && x.device_id == y.device_id;
+}
+
+[[gnu::cold]] Error devices_differ(Arg first, Arg other) {
+  return {.status = FOVEA_DEVICE,
+          .asked = cat(first.name, " on device ", first.tensor->device_type, ":", first.tensor->device_id, ", ",
+                       other.name, " on device ", other.tensor->device_type, ":", other.tensor->device_id),
+          .allowed = "all tensors on one device",
+          .why = "tensors are never copied between devices behind the caller's back",
+          .hint = cat("move ", other.name, " to the device of ", first.name)};
+}
+
 Check check_paged_arguments(const fovea_forward_args& a) {
   if (!present(a.page_table)) return {};
   if (present(a.cu_seqlens_kv)) {
@@ -24,34 +37,21 @@ Check check_paged_arguments(const fovea_forward_args& a) {
 
 }  // namespace
 
-Check check_one_device(std::span<const Arg> args) {
-  const Arg* first = nullptr;
-  for (const Arg& arg : args) {
-    if (!present(*arg.tensor)) continue;
-    if (first == nullptr) first = &arg;
-    if (arg.tensor->device_type != first->tensor->device_type || arg.tensor->device_id != first->tensor->device_id) {
-      return Error{.status = FOVEA_DEVICE,
-                   .asked = cat(first->name, " on device ", first->tensor->device_type, ":", first->tensor->device_id,
-                                ", ", arg.name, " on device ", arg.tensor->device_type, ":", arg.tensor->device_id),
-                   .allowed = "all tensors on one device",
-                   .why = "tensors are never copied between devices behind the caller's back",
-                   .hint = cat("move ", arg.name, " to the device of ", first->name)};
-    }
-  }
-  return {};
+Check check_same_device(Arg first, Arg other) {
+  if (same_device(*first.tensor, *other.tensor)) return {};
+  return devices_differ(first, other);
 }
 
-Check check_views(const fovea_forward_args& a, ForwardCall& call) {
-  const auto tensors = tensors_of(a);
-  const auto required = [&a](const Arg& arg) {
-    return arg.tensor == &a.q || arg.tensor == &a.k || arg.tensor == &a.v || arg.tensor == &a.out;
-  };
-  for (const Arg& arg : tensors) {
-    if (Check bad = check_presence(arg, required(arg))) return bad;
+Check check_views(const fovea_forward_args& a, ForwardCall& call, ForwardBytes& bytes) {
+  const ForwardTensor* elsewhere = nullptr;  // the first that is not where q is
+  for (std::size_t i = 0; i < kForwardTensors.size(); ++i) {
+    const Arg arg = kForwardTensors[i].arg(a);
+    if (Check bad = check_presence(arg, kForwardTensors[i].required)) return bad;
     if (!present(*arg.tensor)) continue;
-    if (Check bad = check_tensor(arg)) return bad;
+    if (Check bad = check_tensor(arg, bytes[i])) return bad;
+    if (elsewhere == nullptr && !same_device(a.q, *arg.tensor)) elsewhere = &kForwardTensors[i];
   }
-  if (Check bad = check_one_device(tensors)) return bad;
+  if (elsewhere != nullptr) return devices_differ({"q", &a.q}, elsewhere->arg(a));
   call.problem.device = static_cast<fovea_device_type>(a.q.device_type);
   call.device_id = a.q.device_id;
   call.stream = a.stream;

@@ -23,6 +23,8 @@ void write_field(char (&field)[N], std::size_t offset, std::uint64_t size, std::
 
 }  // namespace
 
+void Check::Delete::operator()(Error* error) const { delete error; }
+
 std::string to_string(const Error& error) {
   return cat(fovea_status_name(error.status), ": asked ", error.asked, "; allowed ", error.allowed, "; ", error.why,
              "; ", error.hint);

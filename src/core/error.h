@@ -5,7 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
+#include <memory>
 #include <string>
 #include <utility>
 #include <variant>
@@ -48,7 +48,25 @@ class [[nodiscard]] Result {
   std::variant<T, Error> state_;
 };
 
-// Success or an Error.
-using Check = std::optional<Error>;  // nullopt = fine
+// Success or an Error. As wide as a pointer, for a call that succeeds passes dozens of them.
+class [[nodiscard]] Check {
+ public:
+  Check() = default;                                           // fine
+  Check(Error error) : error_(new Error(std::move(error))) {}  // NOLINT(google-explicit-constructor)
+
+  // True when there is an Error, which compilers take for the likely case of a pointer unless told.
+  explicit operator bool() const { return __builtin_expect(error_ != nullptr, false); }
+  Error& operator*() & { return *error_; }
+  const Error& operator*() const& { return *error_; }
+  Error&& operator*() && { return std::move(*error_); }
+  Error* operator->() { return error_.get(); }
+  const Error* operator->() const { return error_.get(); }
+
+ private:
+  struct Delete {
+    [[gnu::cold]] void operator()(Error* error) const;  // out of line, so that a Check that is fine only compares
+  };
+  std::unique_ptr<Error, Delete> error_;
+};
 
 }  // namespace fovea

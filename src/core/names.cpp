@@ -1,5 +1,5 @@
 // Names and sizes of the public enums: what messages, reports and tools print.
-#include "fovea/fovea.h"
+#include "core/dtype.h"
 
 #define FOVEA_STRINGIFY(x) #x
 #define FOVEA_VERSION_TEXT(major, minor, patch) \
@@ -60,23 +60,7 @@ const char* fovea_status_name(fovea_status status) {
   return "unknown_status";
 }
 
-size_t fovea_dtype_size(fovea_dtype dtype) {
-  switch (dtype) {
-    case FOVEA_F32:
-      return 4;
-    case FOVEA_BF16:
-      return 2;
-    case FOVEA_F16:
-      return 2;
-    case FOVEA_F64:
-      return 8;
-    case FOVEA_BOOL:
-      return 1;
-    case FOVEA_I32:
-      return 4;
-  }
-  return 0;
-}
+size_t fovea_dtype_size(fovea_dtype dtype) { return fovea::element_size(dtype); }
 
 const char* fovea_dtype_name(fovea_dtype dtype) {
   switch (dtype) {

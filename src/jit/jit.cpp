@@ -151,10 +151,10 @@ Result<std::string> Jit::ptx(const KernelSource& source, const Target& target) {
   return std::string(view(product.value().bytes));
 }
 
-Result<std::string> Jit::resources(const KernelSource& source, const Target& target) {
+Result<std::optional<std::string>> Jit::resources(const KernelSource& source, const Target& target) {
   const Result<NvrtcProduct> product = compile_fresh(source, target, NvrtcOutput::cubin);
   if (!product.ok()) return product.error();
-  return product.value().log;
+  return resource_text(product.value().log);
 }
 
 }  // namespace fovea

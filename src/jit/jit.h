@@ -36,9 +36,10 @@ class Jit {
 
   Result<Artifact> get(const KernelSource& source, const Target& target);
 
-  // PTX for people to read, and what ptxas says about registers, spills and shared memory. Neither is cached.
+  // PTX for people to read, and what ptxas says about registers, spills and shared memory; nullopt where this NVRTC
+  // passes on no word of it. Neither is cached.
   Result<std::string> ptx(const KernelSource& source, const Target& target);
-  Result<std::string> resources(const KernelSource& source, const Target& target);
+  Result<std::optional<std::string>> resources(const KernelSource& source, const Target& target);
 
   const DiskCache& cache() const { return cache_; }
   // Found and opened at the first call that needs it.

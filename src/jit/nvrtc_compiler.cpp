@@ -91,6 +91,11 @@ std::vector<std::string> nvrtc_options(const Target& target, NvrtcOutput output)
   return {"--gpu-architecture=" + arch, "--std=c++20", "-default-device", "--ptxas-options=-v"};
 }
 
+std::optional<std::string> resource_text(const std::string& log) {
+  if (log.find("ptxas info") == std::string::npos || log.find(" registers") == std::string::npos) return std::nullopt;
+  return log;
+}
+
 Result<NvrtcProduct> compile_nvrtc(const Nvrtc& nvrtc, const Bundle& bundle, const std::string& source,
                                    const Target& target, NvrtcOutput output) {
   Program program(nvrtc);

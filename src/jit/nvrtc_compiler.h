@@ -2,6 +2,7 @@
 // business, keeping the result the cache's.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +23,9 @@ struct NvrtcProduct {
   Bytes bytes;
   std::string log;  // warnings, and what ptxas says about registers and spills
 };
+
+// The log, when ptxas says in it what a kernel uses; else nullopt: some NVRTC do not pass on what ptxas prints.
+std::optional<std::string> resource_text(const std::string& log);
 
 // Compiles `source`, which includes files of `bundle` by their names below device/ and device/isa_ptx/.
 Result<NvrtcProduct> compile_nvrtc(const nvrtc::Nvrtc& nvrtc, const Bundle& bundle, const std::string& source,

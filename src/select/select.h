@@ -11,23 +11,12 @@
 #include "core/cpu_features.h"
 #include "core/error.h"
 #include "device/spec/fwd_spec.h"
+#include "select/gpu_caps.h"
 #include "select/problem.h"
 
 namespace fovea {
 
 enum class KernelId : std::uint8_t { cpu_fwd_f32, cpu_fwd_amx_bf16, fwd_mma };
-
-// A GPU, or the GPU that the model stands for.
-struct GpuCaps {
-  bool present = false;
-  bool model = false;  // the functional model: tensors in CPU memory
-  std::string reason;  // why not, when it is not
-  std::string name;    // "NVIDIA H100 80GB HBM3", or "model"
-  int sm = 0;          // 80, 86, 89, 90, 100, 120
-  int num_sms = 0;
-  std::int64_t l2_bytes = 0;
-  std::int64_t smem_bytes = 0;  // per CTA, opted in
-};
 
 // What a backend may count on. A value: tests make their own.
 struct Caps {
@@ -36,9 +25,6 @@ struct Caps {
   GpuCaps gpu;    // the CUDA device of the process
   GpuCaps model;  // what the functional model stands for
 };
-
-// The limits of an architecture that is known by number alone: for the model and for compiling without a GPU.
-GpuCaps architecture_caps(int sm);
 
 struct Verdict {
   KernelId kernel;

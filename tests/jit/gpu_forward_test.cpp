@@ -1,19 +1,13 @@
 // fovea_forward on a real GPU through the C ABI: what a warm call costs on the host beyond the driver's own launch of
-// the same kernel, and calls inside a CUDA graph's capture. Skipped, with the reason, where there is no GPU or no
-// NVRTC.
+// the same kernel, and calls inside a CUDA graph's capture.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstdio>
 #include <cstring>
-#include <memory>
-#include <optional>
-#include <vector>
 
-#include "backend/cuda/kernels.h"
-#include "jit/toy.h"
+#include "jit/gpu_test.h"
 #include "plan/fwd_params.h"
 #include "select/fwd_mma.h"
 #include "select/specs.h"
@@ -27,21 +21,12 @@ constexpr std::int64_t kRows = 16;
 constexpr std::int64_t kHeadDim = 64;
 constexpr std::size_t kTensorBytes = 2 * kRows * kHeadDim;
 
-class GpuForward : public ::testing::Test {
+class GpuForward : public GpuTest {
  protected:
+  GpuForward() : GpuTest(embedded_bundle(), 4 * kTensorBytes) {}
   void SetUp() override {
-    Result<Driver> driver = load_driver();
-    if (!driver.ok()) GTEST_SKIP() << to_string(driver.error());
-    driver_ = driver.value();
-    Result<std::vector<std::unique_ptr<Device>>> devices = open_devices(driver_);
-    ASSERT_TRUE(devices.ok()) << to_string(devices.error());
-    if (devices.value().empty()) GTEST_SKIP() << "no GPU";
-    devices_ = std::move(devices.value());
-    jit_.emplace(toy_config(scratch_.path() + "/cache"), driver_.major(), embedded_bundle());
-    if (const auto nvrtc = jit_->nvrtc(); !nvrtc.ok()) GTEST_SKIP() << to_string(nvrtc.error());
-    guard_.emplace(device());
-    ASSERT_EQ(driver_.cuStreamCreate(&stream_, 1), CUDA_SUCCESS);  // CU_STREAM_NON_BLOCKING
-    ASSERT_EQ(driver_.cuMemAlloc(&memory_, 4 * kTensorBytes), CUDA_SUCCESS);
+    GpuTest::SetUp();
+    if (!ready()) return;
     ASSERT_EQ(fovea_context_create(nullptr, &context_, nullptr), FOVEA_OK);
     args_.struct_size = sizeof(args_);
     std::array tensors{&args_.q, &args_.k, &args_.v, &args_.out};
@@ -51,8 +36,7 @@ class GpuForward : public ::testing::Test {
   }
   void TearDown() override {
     fovea_context_destroy(context_);
-    if (memory_ != 0) driver_.cuMemFree(memory_);
-    if (stream_ != nullptr) driver_.cuStreamDestroy(stream_);
+    GpuTest::TearDown();
   }
 
   static fovea_tensor tensor(CUdeviceptr data) {
@@ -67,32 +51,8 @@ class GpuForward : public ::testing::Test {
     std::copy(std::begin(strides), std::end(strides), t.strides);
     return t;
   }
-  Device& device() { return *devices_.front(); }
   fovea_status forward() { return fovea_forward(context_, &args_, &error_); }
 
-  // Median host time of one call, in nanoseconds, in batches that the GPU keeps up with.
-  template <class Call>
-  double median_ns(Call&& call) {
-    using Clock = std::chrono::steady_clock;
-    constexpr int kBatch = 100;
-    std::vector<double> samples;
-    for (int batch = 0; batch < 200; ++batch) {
-      const Clock::time_point start = Clock::now();
-      for (int i = 0; i < kBatch; ++i) call();
-      samples.push_back(std::chrono::duration<double, std::nano>(Clock::now() - start).count() / kBatch);
-      driver_.cuStreamSynchronize(stream_);
-    }
-    std::nth_element(samples.begin(), samples.begin() + 100, samples.end());
-    return samples[100];
-  }
-
-  ScratchDirectory scratch_;
-  Driver driver_;
-  std::vector<std::unique_ptr<Device>> devices_;
-  std::optional<Jit> jit_;
-  std::optional<ContextGuard> guard_;
-  CUstream stream_ = nullptr;
-  CUdeviceptr memory_ = 0;
   fovea_context* context_ = nullptr;
   fovea_forward_args args_{};
   fovea_error error_{};
@@ -106,8 +66,7 @@ TEST_F(GpuForward, AWarmCallCostsAtMostAMicrosecondMoreThanTheDriversLaunch) {
   problem.softmax_scale = 0.125F;
   GpuCaps caps = architecture_caps(device().info().sm);
   const KernelSource source = kernel_source(fwd_mma_spec(problem, caps));
-  Kernels kernels(driver_, *jit_);
-  const Result<const CudaKernel*> kernel = kernels.get(source, device(), stream_);
+  const Result<const CudaKernel*> kernel = kernels_->get(source, device(), stream_);
   ASSERT_TRUE(kernel.ok()) << to_string(kernel.error());
   FwdParams params{};  // a batch of nothing: the CTA ends at once
   params.group = params.tiles_m = params.heads_in_flight = params.num_heads_q = params.batch = params.num_splits = 1;

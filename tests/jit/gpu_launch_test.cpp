@@ -1,18 +1,11 @@
 // Loading and launching on a real GPU: results, contexts, captures, and what a launch costs beyond the driver's own.
-// Skipped, with the reason, where there is no GPU or no NVRTC.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <chrono>
 #include <cstdio>
-#include <memory>
-#include <optional>
 #include <vector>
 
-#include "backend/cuda/kernels.h"
 #include "backend/cuda/launch.h"
-#include "core/text.h"
-#include "jit/toy.h"
+#include "jit/gpu_test.h"
 
 namespace fovea::testing {
 namespace {
@@ -24,30 +17,10 @@ struct ToyParams {
   int count;
 };
 
-class GpuLaunch : public ::testing::Test {
+class GpuLaunch : public GpuTest {
  protected:
-  void SetUp() override {
-    Result<Driver> driver = load_driver();
-    if (!driver.ok()) GTEST_SKIP() << to_string(driver.error());
-    driver_ = driver.value();
-    Result<std::vector<std::unique_ptr<Device>>> devices = open_devices(driver_);
-    ASSERT_TRUE(devices.ok()) << to_string(devices.error());
-    if (devices.value().empty()) GTEST_SKIP() << "no GPU";
-    devices_ = std::move(devices.value());
-    jit_.emplace(toy_config(scratch_.path() + "/cache"), driver_.major(), toy_bundle());
-    if (const auto nvrtc = jit_->nvrtc(); !nvrtc.ok()) GTEST_SKIP() << to_string(nvrtc.error());
-    kernels_.emplace(driver_, *jit_);
-    guard_.emplace(device());
-    ASSERT_EQ(guard_->result(), CUDA_SUCCESS);
-    ASSERT_EQ(driver_.cuStreamCreate(&stream_, 1), CUDA_SUCCESS);  // CU_STREAM_NON_BLOCKING
-    ASSERT_EQ(driver_.cuMemAlloc(&memory_, kCount * sizeof(float)), CUDA_SUCCESS);
-  }
-  void TearDown() override {
-    if (memory_ != 0) driver_.cuMemFree(memory_);
-    if (stream_ != nullptr) driver_.cuStreamDestroy(stream_);
-  }
+  GpuLaunch() : GpuTest(toy_bundle(), kCount * sizeof(float)) {}
 
-  Device& device() { return *devices_.front(); }
   const CudaKernel& loaded(int factor) {
     const Result<const CudaKernel*> kernel = kernels_->get(toy_source(factor), device(), stream_);
     EXPECT_TRUE(kernel.ok()) << to_string(kernel.error());
@@ -61,14 +34,6 @@ class GpuLaunch : public ::testing::Test {
   }
 
   static constexpr int kCount = 50;
-  ScratchDirectory scratch_;
-  Driver driver_;
-  std::vector<std::unique_ptr<Device>> devices_;
-  std::optional<Jit> jit_;
-  std::optional<Kernels> kernels_;
-  std::optional<ContextGuard> guard_;
-  CUstream stream_ = nullptr;
-  CUdeviceptr memory_ = 0;
 };
 
 TEST_F(GpuLaunch, RunsAndLeavesTheContextAlone) {
@@ -109,22 +74,6 @@ TEST_F(GpuLaunch, ACaptureTakesLoadedKernelsAndRefusesOthers) {
   driver_.cuGraphDestroy(graph);
 }
 
-// Median host time of one call, in nanoseconds, in batches that the GPU keeps up with.
-template <class Call>
-double median_ns(const Driver& driver, CUstream stream, Call&& call) {
-  using Clock = std::chrono::steady_clock;
-  constexpr int kBatch = 100;
-  std::vector<double> samples;
-  for (int batch = 0; batch < 200; ++batch) {
-    const Clock::time_point start = Clock::now();
-    for (int i = 0; i < kBatch; ++i) call();
-    samples.push_back(std::chrono::duration<double, std::nano>(Clock::now() - start).count() / kBatch);
-    driver.cuStreamSynchronize(stream);
-  }
-  std::nth_element(samples.begin(), samples.begin() + 100, samples.end());
-  return samples[100];
-}
-
 TEST_F(GpuLaunch, CostsAtMostAMicrosecondMoreThanTheDriver) {
   const CudaKernel& kernel = loaded(3);
   const ToyParams params{memory_, kCount};
@@ -134,10 +83,10 @@ TEST_F(GpuLaunch, CostsAtMostAMicrosecondMoreThanTheDriver) {
   const auto own = [&] { launch(device(), kernel, {}, stream_, &params); };
   const std::uint64_t digest = toy_source(3).digest;
   const auto found = [&] { launch(device(), *kernels_->find("toy", digest, 0), {}, stream_, &params); };
-  median_ns(driver_, stream_, raw);  // warms up
-  const double raw_ns = median_ns(driver_, stream_, raw);
-  const double own_ns = median_ns(driver_, stream_, own);
-  const double found_ns = median_ns(driver_, stream_, found);
+  median_ns(raw);  // warms up
+  const double raw_ns = median_ns(raw);
+  const double own_ns = median_ns(own);
+  const double found_ns = median_ns(found);
   std::printf("%s: cuLaunchKernelEx %.0f ns, launch %.0f ns, find and launch %.0f ns\n", device().info().name.c_str(),
               raw_ns, own_ns, found_ns);
   EXPECT_LT(own_ns - raw_ns, 1000.0);

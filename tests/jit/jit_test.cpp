@@ -7,8 +7,10 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -53,10 +55,13 @@ TEST_F(JitTest, NvrtcMakesACubinForEveryTarget) {
     EXPECT_EQ(view(*made.value().bytes).substr(0, 4),
               "\x7f"
               "ELF");
-    const Result<std::string> resources = j.resources(toy_source(3), target);
+    const Result<std::optional<std::string>> resources = j.resources(toy_source(3), target);
     ASSERT_TRUE(resources.ok());
-    EXPECT_NE(resources.value().find(cat("'", text, "'")), std::string::npos) << resources.value();
-    EXPECT_NE(resources.value().find("registers"), std::string::npos);
+    if (resources.value()) {
+      EXPECT_NE(resources.value()->find(cat("'", text, "'")), std::string::npos) << *resources.value();
+    } else {
+      std::printf("%s: resources not looked at: NVRTC %s prints none\n", text, j.nvrtc().value().version().c_str());
+    }
     const Result<std::string> ptx = j.ptx(toy_source(3), target);
     ASSERT_TRUE(ptx.ok());
     EXPECT_NE(ptx.value().find(cat(".target ", text)), std::string::npos);

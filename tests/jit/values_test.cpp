@@ -1,9 +1,10 @@
-// Stubs, targets, hashes and bundles: values without files or compilers.
+// Stubs, targets, logs, hashes and bundles: values without files or compilers.
 #include <gtest/gtest.h>
 
 #include <array>
 
 #include "core/text.h"
+#include "jit/nvrtc_compiler.h"
 #include "jit/sha256.h"
 #include "jit/stub.h"
 #include "jit/target.h"
@@ -53,6 +54,13 @@ TEST(Target, RefusesWhatIsNone) {
 }
 
 // FIPS 180-4 example vectors, and lengths around the padding's edges against one update per byte.
+TEST(ResourceText, IsAbsentWhereTheLogHasNone) {
+  const std::string log = "ptxas info    : 0 bytes gmem\nptxas info    : Used 10 registers, 368 bytes cmem[0]\n";
+  EXPECT_EQ(resource_text(log), log);
+  EXPECT_EQ(resource_text(""), std::nullopt);
+  EXPECT_EQ(resource_text("stub.cu(3): warning: variable was set but never used\n"), std::nullopt);
+}
+
 TEST(Sha256, KnownVectors) {
   EXPECT_EQ(hex(sha256("")), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
   EXPECT_EQ(hex(sha256("abc")), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");

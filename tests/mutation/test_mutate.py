@@ -110,6 +110,10 @@ class Verdicts(unittest.TestCase):
     def test_green_survives(self):
         self.assertEqual(self.verdict(True, False), "survived")
 
+    def test_patience_grows_with_the_unmutated_run(self):
+        self.assertEqual(mutate.patience(0.5), mutate.LEAST_PATIENCE)
+        self.assertEqual(mutate.patience(30), 90)
+
     def test_no_build_is_no_catch(self):
         self.assertEqual(self.verdict(False, True), "does not build")
 

@@ -33,8 +33,8 @@ Result<ExitCode> show(fovea_context* context, const KernelsOptions& options, con
   console.out << stub.value();
   if (options.target == "model") return ExitCode::ok;
   const Result<std::string> resources = dumped(context, options, FOVEA_KERNEL_RESOURCES);
-  if (!resources.ok()) return resources.failure();
-  console.out << '\n' << resources.value();
+  if (!resources.ok() && resources.failure().code != fovea_status_name(FOVEA_UNSUPPORTED)) return resources.failure();
+  console.out << '\n' << (resources.ok() ? resources.value() : "no resources: " + resources.failure().why + "\n");
   return ExitCode::ok;
 }
 
