@@ -85,16 +85,19 @@ FOVEA_INLINE void store_rows(SmemPtr smem, const FwdParams& p, const FwdSequence
   constexpr i32 kStores = kSpec.tile_m * kChunks;
   const i32 thread = static_cast<i32>(isa::tid_x());
   const i32 cols = kSpec.loads == Loads::any ? p.head_dim_v : kSpec.head_dim_v;
+  const i64 first_row = row_place<kSpec>(p, seq, tile, tile.row0).out;
   FOVEA_UNROLL
   for (i32 first = 0; first < kStores; first += kSpec.threads()) {
     const i32 index = first + thread;
     const i32 row = index / kChunks;
     const i32 chunk = index % kChunks;
     if (index >= kStores) continue;
-    const RowPlace place = row_place<kSpec>(p, seq, tile, tile.row0 + row);
-    if (place.query >= seq.q_rows || 8 * chunk >= cols) continue;
+    const i32 query = query_of<kSpec>(p, tile.row0 + row);
+    if (query >= seq.q_rows || 8 * chunk >= cols) continue;
+    i64 element = first_row + row * p.out.stride_s;
+    if (kSpec.rows == Rows::group) element = row_place<kSpec>(p, seq, tile, tile.row0 + row).out;
     const SmemPtr source = smem + kSpec.o_tile().offset(static_cast<u32>(row), static_cast<u32>(8 * chunk));
-    u8* target = static_cast<u8*>(p.out.data) + 2 * place.out + 16 * chunk;
+    u8* target = static_cast<u8*>(p.out.data) + 2 * element + 16 * chunk;
     store_piece<kSpec>(target, source, 2 * min(8, cols - 8 * chunk), p.align_out);
   }
 }

@@ -73,9 +73,8 @@ FOVEA_INLINE f32 bias_value(const BiasWords& w, i32 i, Element element) {
 }
 
 // Adds the bias to one row's scores, which are in units of log2, and hides what mask or bias hide. `row` counts from
-// the sequence's first. kExact: a bias of -inf hides a score that is NaN as well; otherwise it stays NaN, which the
-// tile's sums show.
-template <FwdSpec kSpec, bool kExact, i32 kKeyTiles>
+// the sequence's first.
+template <FwdSpec kSpec, i32 kKeyTiles>
 FOVEA_INLINE void view_row_scores(Array<FragC, kKeyTiles>& s, i32 half, const FwdParams& p, const FwdSequence& seq,
                                   const FwdTile& tile, i32 row, i32 key0) {
   constexpr bool kAny = kSpec.loads == Loads::any;
@@ -95,7 +94,7 @@ FOVEA_INLINE void view_row_scores(Array<FragC, kKeyTiles>& s, i32 half, const Fw
       for (i32 i = 0; i < 8; ++i) {
         const f32 bias = bias_value(words, i, element);
         f32& x = s[tile0 + i / 2].reg[2 * half + i % 2];
-        x = (kExact || kAny) && bias == kMinusInfinity ? kMinusInfinity : isa::fma_rn(bias, kLog2E, x);
+        x = bias == kMinusInfinity ? kMinusInfinity : isa::fma_rn(bias, kLog2E, x);
       }
     }
   }

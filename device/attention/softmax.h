@@ -70,21 +70,10 @@ FOVEA_INLINE f32 raise_max(RowStats& stats, i32 half, f32 max, f32 scale_log2) {
   return factor;
 }
 
-// s becomes exp2(scale (s - max)) for one row, and its sum is added to the row's.
-template <i32 kKeyTiles>
-FOVEA_INLINE void weigh_row(Array<FragC, kKeyTiles>& s, i32 half, RowStats& stats, f32 scale_log2) {
-  const f32 shift = softmax_shift(stats.max[half], scale_log2);
-  f32 sum[2] = {stats.sum[half], 0.0F};  // two chains of additions: half the latency
-  FOVEA_UNROLL
-  for (i32 tile = 0; tile < kKeyTiles; ++tile) {
-    FOVEA_UNROLL
-    for (i32 e = 0; e < 2; ++e) {
-      f32& x = s[tile].reg[2 * half + e];
-      x = isa::ex2_approx_ftz(isa::fma_rn(x, scale_log2, -shift));
-      sum[e] += x;
-    }
-  }
-  stats.sum[half] = sum[0] + sum[1];
+// The weight of a score, exp2(scale s - shift), which replaces it, and which is added to the row's sum.
+FOVEA_INLINE void weigh(f32& score, f32& sum, f32 scale_log2, f32 shift) {
+  score = isa::ex2_approx_ftz(isa::fma_rn(score, scale_log2, -shift));
+  sum += score;
 }
 
 }  // namespace fovea

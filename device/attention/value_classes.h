@@ -46,13 +46,16 @@ FOVEA_INLINE void keep_class(SmemPtr tile, ValueClass wanted) {
   }
 }
 
-// Scores -> 1 for a key that the row sees, 0 for another.
+// Whether a class's result is a count of keys.
+FOVEA_INLINE bool counts_keys(ValueClass wanted) { return wanted != ValueClass::all && wanted != ValueClass::finite; }
+
+// Scores that all weigh the same, for counting keys: 0 for a key that the row sees, -inf for another.
 template <i32 kKeyTiles>
-FOVEA_INLINE void weigh_visible(Array<FragC, kKeyTiles>& s) {
+FOVEA_INLINE void level_visible(Array<FragC, kKeyTiles>& s) {
   FOVEA_UNROLL
   for (i32 i = 0; i < 4 * kKeyTiles; ++i) {
     f32& x = s[i / 4].reg[i % 4];
-    x = x == kMinusInfinity ? 0.0F : 1.0F;
+    x = x == kMinusInfinity ? kMinusInfinity : 0.0F;
   }
 }
 

@@ -63,29 +63,6 @@ FOVEA_INLINE void score_product(FwdScores<kSpec>& s, const QView<kSpec>& q, cons
   }
 }
 
-// O += P V for the warp's rows and one key block; P is s, narrowed.
-template <FwdSpec kSpec>
-FOVEA_INLINE void value_product(FwdMmaWarp<kSpec>& warp, const FwdScores<kSpec>& s, const VView<kSpec>& v) {
-  using Warp = FwdMmaWarp<kSpec>;
-  FOVEA_UNROLL
-  for (i32 tile = 0; tile < Warp::kKeyTiles; tile += 2) {
-    Array<FragA, Warp::kRowBlocks> a;
-    FOVEA_UNROLL
-    for (i32 block = 0; block < Warp::kRowBlocks; ++block) {
-      a[block] = as_a_operand<kSpec.element>(s[block][tile], s[block][tile + 1]);
-    }
-    FOVEA_UNROLL
-    for (i32 n = 0; n < Warp::kOutTiles; n += 2) {
-      const FragBPair b = load_b(v, static_cast<u32>(8 * tile), static_cast<u32>(8 * n));
-      FOVEA_UNROLL
-      for (i32 block = 0; block < Warp::kRowBlocks; ++block) {
-        mma<kSpec.element>(warp.o[block][n], a[block], b.tile[0]);
-        mma<kSpec.element>(warp.o[block][n + 1], a[block], b.tile[1]);
-      }
-    }
-  }
-}
-
 // What a tile works on: the call, its tile, and the sequence the tile belongs to.
 struct FwdTask {
   const FwdParams& p;
@@ -93,13 +70,12 @@ struct FwdTask {
   FwdSequence seq;
 };
 
-// clean: every query sees every key of the block. ragged: some element is hidden, or has a bias. exact: ragged, where a
-// hidden score may be NaN or Inf.
-enum class Blocks : u8 { clean, ragged, exact };
+// clean: every query sees every key of the block. ragged: some element is hidden, or has a bias.
+enum class Blocks : u8 { clean, ragged };
 
 // Applies what decides single scores: bias, mask and, with `positions`, the position rules. `row` is that of half 0 of
 // block 0, counted from the sequence's first.
-template <FwdSpec kSpec, Blocks kBlocks>
+template <FwdSpec kSpec>
 FOVEA_INLINE void restrict_scores(FwdScores<kSpec>& s, const FwdTask& task, i32 row, i32 key0, bool positions) {
   FOVEA_UNROLL
   for (i32 half_block = 0; half_block < 2 * FwdMmaWarp<kSpec>::kRowBlocks; ++half_block) {
@@ -107,7 +83,7 @@ FOVEA_INLINE void restrict_scores(FwdScores<kSpec>& s, const FwdTask& task, i32 
     const i32 half = half_block % 2;
     const i32 this_row = row + 16 * block + 8 * half;
     if constexpr (kSpec.views()) {
-      view_row_scores<kSpec, kBlocks == Blocks::exact>(s[block], half, task.p, task.seq, task.tile, this_row, key0);
+      view_row_scores<kSpec>(s[block], half, task.p, task.seq, task.tile, this_row, key0);
     }
     if (!kSpec.views() || positions) hide_row(s[block], half, task.seq, query_of<kSpec>(task.p, this_row), key0);
   }
@@ -124,9 +100,9 @@ FOVEA_INLINE void transform_scores(FwdScores<kSpec>& s, const FwdParams& p) {
   }
 }
 
-// Scores -> weights, with what was accumulated so far rescaled.
+// Moves the rows to their maxima over this key block, with what was accumulated so far rescaled.
 template <FwdSpec kSpec>
-FOVEA_INLINE void softmax_step(FwdMmaWarp<kSpec>& warp, FwdScores<kSpec>& s, const FwdParams& p) {
+FOVEA_INLINE void raise_maxima(FwdMmaWarp<kSpec>& warp, const FwdScores<kSpec>& s, const FwdParams& p) {
   using Warp = FwdMmaWarp<kSpec>;
   const f32 scale_log2 = kSpec.folded_scale() ? p.scale_log2 : 1.0F;
   Array<Array<f32, 2>, Warp::kRowBlocks> seen;
@@ -153,11 +129,77 @@ FOVEA_INLINE void softmax_step(FwdMmaWarp<kSpec>& warp, FwdScores<kSpec>& s, con
       }
     }
   }
-  FOVEA_UNROLL
-  for (i32 block = 0; block < Warp::kRowBlocks; ++block) {
-    weigh_row(s[block], 0, warp.stats[block], scale_log2);
-    weigh_row(s[block], 1, warp.stats[block], scale_log2);
+}
+
+// Scores -> weights, a pair of n8 tiles at a time and element by element, so that exponentials run between the products
+// of the pair before.
+template <FwdSpec kSpec>
+class Weights {
+  using Warp = FwdMmaWarp<kSpec>;
+  static constexpr i32 kPairElements = 8 * Warp::kRowBlocks;
+
+ public:
+  FOVEA_INLINE Weights(FwdScores<kSpec>& s, Warp& warp, const FwdParams& p)
+      : s_(s), warp_(warp), scale_log2_(kSpec.folded_scale() ? p.scale_log2 : 1.0F) {
+    FOVEA_UNROLL
+    for (i32 i = 0; i < 2 * Warp::kRowBlocks; ++i) {
+      shift_[i] = softmax_shift(warp.stats[i / 2].max[i % 2], scale_log2_);
+      sum_[2 * i] = warp.stats[i / 2].sum[i % 2];  // two chains of additions: half the latency
+      sum_[2 * i + 1] = 0.0F;
+    }
   }
+
+  // Part `part` of `parts` of the tiles `tile` and tile + 1.
+  FOVEA_INLINE void weigh_part(i32 tile, i32 part, i32 parts) {
+    FOVEA_UNROLL
+    for (i32 i = part * kPairElements / parts; i < (part + 1) * kPairElements / parts; ++i) {
+      const i32 block = i / 8;
+      const i32 reg = i % 4;
+      const i32 row = 2 * block + reg / 2;
+      weigh(s_[block][tile + i / 4 % 2].reg[reg], sum_[2 * row + reg % 2], scale_log2_, shift_[row]);
+    }
+  }
+
+  FOVEA_INLINE void finish() {
+    FOVEA_UNROLL
+    for (i32 i = 0; i < 2 * Warp::kRowBlocks; ++i) warp_.stats[i / 2].sum[i % 2] = sum_[2 * i] + sum_[2 * i + 1];
+  }
+
+ private:
+  FwdScores<kSpec>& s_;
+  Warp& warp_;
+  f32 scale_log2_;
+  Array<f32, 2 * Warp::kRowBlocks> shift_;
+  Array<f32, 4 * Warp::kRowBlocks> sum_;
+};
+
+// O += P V for the warp's rows and one key block; P is s as weights, narrowed. The exponentials of the next pair of key
+// tiles run between the products of this one.
+template <FwdSpec kSpec>
+FOVEA_INLINE void value_product(FwdMmaWarp<kSpec>& warp, FwdScores<kSpec>& s, const VView<kSpec>& v,
+                                const FwdParams& p) {
+  using Warp = FwdMmaWarp<kSpec>;
+  Weights<kSpec> weights(s, warp, p);
+  weights.weigh_part(0, 0, 1);
+  FOVEA_UNROLL
+  for (i32 tile = 0; tile < Warp::kKeyTiles; tile += 2) {
+    Array<FragA, Warp::kRowBlocks> a;
+    FOVEA_UNROLL
+    for (i32 block = 0; block < Warp::kRowBlocks; ++block) {
+      a[block] = as_a_operand<kSpec.element>(s[block][tile], s[block][tile + 1]);
+    }
+    FOVEA_UNROLL
+    for (i32 n = 0; n < Warp::kOutTiles; n += 2) {
+      const FragBPair b = load_b(v, static_cast<u32>(8 * tile), static_cast<u32>(8 * n));
+      FOVEA_UNROLL
+      for (i32 block = 0; block < Warp::kRowBlocks; ++block) {
+        mma<kSpec.element>(warp.o[block][n], a[block], b.tile[0]);
+        mma<kSpec.element>(warp.o[block][n + 1], a[block], b.tile[1]);
+      }
+      if (tile + 2 < Warp::kKeyTiles) weights.weigh_part(tile + 2, n / 2, Warp::kOutTiles / 2);
+    }
+  }
+  weights.finish();
 }
 
 // Normalises and writes the warp's rows; 16-bit output is only staged, the CTA stores it after a barrier. Rows that are
@@ -313,39 +355,39 @@ class FwdMma {
         keys_(task, smem),
         q_view_(smem + kSmem.q + static_cast<u32>(warp_row_) * SmemTile::kRowBytes) {}
 
-  // The tile's sums over its keys. False when they are not finite, on all threads alike; the stages are free then.
-  FOVEA_INLINE bool accumulate() {
-    start();
-    if constexpr (kSpec.views()) {
-      run_looking<false>(ValueClass::all);
-    } else {
-      run_positions();
-    }
-    return finite();
-  }
-
-  // The same, once for each class of V elements; see value_classes.h.
-  FOVEA_INLINE void accumulate_classes() {
+  // The tile's sums over its keys. When they are not finite, again for each class of V elements; see value_classes.h.
+  // All threads leave it together, and the stages are free then.
+  FOVEA_INLINE void accumulate() {
+    load_queries<kSpec>(task_, smem_ + kSmem.q);
+    isa::cp_async_commit_group();
     Array<Infinities<Warp::kOutTiles>, Warp::kRowBlocks> infinities;
-    FOVEA_UNROLL
-    for (i32 block = 0; block < Warp::kRowBlocks; ++block) infinities[block].clear();
-    start();
-    auto wanted = kSpec.universal() ? ValueClass::all : ValueClass::nan;
     while (true) {
-      run_looking<true>(wanted);
-      if (wanted == ValueClass::finite) break;
-      if (wanted != ValueClass::all) {
-        FOVEA_UNROLL
-        for (i32 block = 0; block < Warp::kRowBlocks; ++block) infinities[block].add(warp_.o[block], wanted);
-      } else if (finite()) {
-        return;
-      }
-      wanted = static_cast<ValueClass>(static_cast<u32>(wanted) - 1U);
       reset();
+      if constexpr (kSpec.views()) {
+        run_looking();
+      } else {
+        run_positions();
+      }
+      isa::cp_async_wait_group<0>();
+      if (class_ == ValueClass::finite) break;
+      if (class_ == ValueClass::all) {
+        f32 zero = 0;
+        FOVEA_UNROLL
+        for (i32 block = 0; block < Warp::kRowBlocks; ++block) zero += finiteness(warp_.o[block]);
+        // redux: a value that the compiler knows to be the same for the warp, so that loops stay uniform.
+        if (isa::redux_or(isa::bar_red_or(0, kSpec.threads(), !(zero == 0.0F)) ? 1U : 0U) == 0U) return;
+        blocks_.clean_first = blocks_.clean_last = blocks_.first;  // ragged blocks look at the class
+        FOVEA_UNROLL
+        for (i32 block = 0; block < Warp::kRowBlocks; ++block) infinities[block].clear();
+      } else {
+        FOVEA_UNROLL
+        for (i32 block = 0; block < Warp::kRowBlocks; ++block) infinities[block].add(warp_.o[block], class_);
+        isa::syncthreads();
+      }
+      class_ = static_cast<ValueClass>(static_cast<u32>(class_) - 1U);
     }
     FOVEA_UNROLL
     for (i32 block = 0; block < Warp::kRowBlocks; ++block) infinities[block].apply(warp_.o[block]);
-    isa::cp_async_wait_group<0>();
     isa::syncthreads();
   }
 
@@ -359,20 +401,6 @@ class FwdMma {
   }
 
  private:
-  FOVEA_INLINE void start() {
-    load_queries<kSpec>(task_, smem_ + kSmem.q);
-    isa::cp_async_commit_group();
-    reset();
-  }
-
-  FOVEA_INLINE bool finite() const {
-    isa::cp_async_wait_group<0>();
-    f32 zero = 0;
-    FOVEA_UNROLL
-    for (i32 block = 0; block < Warp::kRowBlocks; ++block) zero += finiteness(warp_.o[block]);
-    return !isa::bar_red_or(0, kSpec.threads(), !(zero == 0.0F));
-  }
-
   FOVEA_INLINE void reset() {
     FOVEA_UNROLL
     for (i32 block = 0; block < Warp::kRowBlocks; ++block) {
@@ -391,28 +419,24 @@ class FwdMma {
   }
 
   template <Blocks kBlocks>
-  FOVEA_INLINE void scores_of(FwdScores<kSpec>& s, i32 block) {
+  FOVEA_INLINE void compute(i32 block) {
+    if (kBlocks == Blocks::ragged && class_ != ValueClass::all) {
+      keep_class<kSpec>(keys_.v_tile(slot_), class_);
+      isa::syncthreads();
+    }
+    FwdScores<kSpec> s;
     score_product<kSpec>(s, q_view_, KView<kSpec>(keys_.k_tile(slot_)));
     if constexpr (!kSpec.folded_scale()) transform_scores<kSpec>(s, task_.p);
     if constexpr (kBlocks != Blocks::clean) {
-      const bool positions = kBlocks == Blocks::exact || block < blocks_.clean_first || block >= blocks_.clean_last;
-      restrict_scores<kSpec, kBlocks>(s, task_, lane_row_, block * kSpec.tile_n, positions);
+      const bool positions = block < blocks_.clean_first || block >= blocks_.clean_last;
+      restrict_scores<kSpec>(s, task_, lane_row_, block * kSpec.tile_n, positions);
     }
-  }
-
-  // One key block. `wanted`: the class of V elements that the stage holds; all and finite have weights, the others
-  // count keys.
-  template <Blocks kBlocks>
-  FOVEA_INLINE void compute(i32 block, ValueClass wanted) {
-    FwdScores<kSpec> s;
-    scores_of<kBlocks>(s, block);
-    if (wanted == ValueClass::finite || wanted == ValueClass::all) {
-      softmax_step<kSpec>(warp_, s, task_.p);
-    } else {
+    if (kBlocks == Blocks::ragged && counts_keys(class_)) {
       FOVEA_UNROLL
-      for (i32 row_block = 0; row_block < Warp::kRowBlocks; ++row_block) weigh_visible(s[row_block]);
+      for (i32 row_block = 0; row_block < Warp::kRowBlocks; ++row_block) level_visible(s[row_block]);
     }
-    value_product<kSpec>(warp_, s, VView<kSpec>(keys_.v_tile(slot_)));
+    raise_maxima<kSpec>(warp_, s, task_.p);
+    value_product<kSpec>(warp_, s, VView<kSpec>(keys_.v_tile(slot_)), task_.p);
     advance();
   }
 
@@ -435,7 +459,7 @@ class FwdMma {
       for (; step < last_step; ++step) {
         await_block();
         load_step(step + kAhead, next_slot_);
-        compute<kBlocks>(blocks_.last - 1 - step, ValueClass::all);
+        compute<kBlocks>(blocks_.last - 1 - step);
       }
     };
     const i32 clean_begin = blocks_.last - blocks_.clean_last;
@@ -446,25 +470,20 @@ class FwdMma {
     }
   }
 
-  // Blocks that are looked at first, kBlocksPerLook at a time; those whose mask is empty are passed over. kClasses:
-  // only V elements of class `wanted` count.
-  template <bool kClasses>
-  FOVEA_INLINE void run_looking(ValueClass wanted) {
+  // Blocks that are looked at first, kBlocksPerLook at a time; those whose mask is empty are passed over.
+  FOVEA_INLINE void run_looking() {
     for (i32 last = blocks_.last; last > blocks_.first; last -= kBlocksPerLook) {
       const i32 count = min(kBlocksPerLook, last - blocks_.first);
       BlockBits bits{~0U, ~0U};
-      if constexpr (kSpec.views()) {
-        if (task_.p.mask.data != nullptr) {
-          bits = mask_blocks<kSpec>(task_.p, task_.seq, task_.tile, last - count, last, smem_ + kSmem.mask_words);
-        }
+      if (task_.p.mask.data != nullptr) {
+        bits = mask_blocks<kSpec>(task_.p, task_.seq, task_.tile, last - count, last, smem_ + kSmem.mask_words);
       }
       if (count < kBlocksPerLook) bits.some &= (1U << static_cast<u32>(count)) - 1U;
-      run_marked<kClasses>(bits, last, wanted);
+      run_marked(bits, last);
     }
   }
 
-  template <bool kClasses>
-  FOVEA_INLINE void run_marked(const BlockBits& bits, i32 last, ValueClass wanted) {
+  FOVEA_INLINE void run_marked(const BlockBits& bits, i32 last) {
     u32 to_load = bits.some;
     const auto take = [last](u32& marked) {
       const u32 index = isa::popc((marked & (0U - marked)) - 1U);
@@ -483,20 +502,12 @@ class FwdMma {
       const i32 block = take(to_do);
       await_block();
       load_next(next_slot_);
-      if constexpr (kClasses) {
-        if (wanted != ValueClass::all) {
-          keep_class<kSpec>(keys_.v_tile(slot_), wanted);
-          isa::syncthreads();
-        }
-        compute<Blocks::exact>(block, wanted);
+      const bool every = ((bits.every >> static_cast<u32>(last - 1 - block)) & 1U) != 0;
+      const bool clean = block >= blocks_.clean_first && block < blocks_.clean_last;
+      if (kSpec.score == ScoreForm::masked && every && clean) {
+        compute<Blocks::clean>(block);
       } else {
-        const bool every = ((bits.every >> static_cast<u32>(last - 1 - block)) & 1U) != 0;
-        const bool clean = block >= blocks_.clean_first && block < blocks_.clean_last;
-        if (kSpec.score == ScoreForm::masked && every && clean) {
-          compute<Blocks::clean>(block, wanted);
-        } else {
-          compute<Blocks::ragged>(block, wanted);
-        }
+        compute<Blocks::ragged>(block);
       }
     }
   }
@@ -508,20 +519,10 @@ class FwdMma {
   KeyLoader<kSpec> keys_;
   QView<kSpec> q_view_;
   Warp warp_;
-  i32 slot_ = 0;       // of the step that is computed
-  i32 next_slot_ = 0;  // of the step that is loaded meanwhile
+  ValueClass class_ = ValueClass::all;  // of V elements that count
+  i32 slot_ = 0;                        // of the step that is computed
+  i32 next_slot_ = 0;                   // of the step that is loaded meanwhile
 };
-
-// A tile whose sums are not finite, from the start.
-template <FwdSpec kSpec>
-FOVEA_SELDOM void fwd_mma_classes(const FwdParams& p) {
-  FwdTile tile;
-  fwd_tile<kSpec>(p, tile);
-  const FwdTask task{p, tile, fwd_sequence(p, tile.batch)};
-  FwdMma<kSpec> mma(task, SmemPtr{isa::smem_base()});
-  mma.accumulate_classes();
-  mma.finish();
-}
 
 template <FwdSpec kSpec>
 FOVEA_INLINE void fwd_mma(const FwdParams& p) {
@@ -531,12 +532,7 @@ FOVEA_INLINE void fwd_mma(const FwdParams& p) {
   const FwdTask task{p, tile, fwd_sequence(p, tile.batch)};
   if (query_of<kSpec>(p, tile.row0) >= task.seq.q_rows) return;
   FwdMma<kSpec> mma(task, SmemPtr{isa::smem_base()});
-  if constexpr (kSpec.universal()) {
-    mma.accumulate_classes();
-  } else if (!mma.accumulate()) {
-    fwd_mma_classes<kSpec>(p);
-    return;
-  }
+  mma.accumulate();
   mma.finish();
 }
 

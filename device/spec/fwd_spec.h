@@ -48,8 +48,6 @@ struct FwdSpec {
   // Whether mask or bias may be present, and whether the exponent takes the scale.
   constexpr bool views() const { return score == ScoreForm::masked || score == ScoreForm::biased; }
   constexpr bool folded_scale() const { return score == ScoreForm::scaled || score == ScoreForm::masked; }
-  // The kernel that serves any call of its element types and head dims: compact rather than fast.
-  constexpr bool universal() const { return loads == Loads::any && score == ScoreForm::biased; }
   constexpr i32 warps() const { return tile_m / rows_per_warp; }
   constexpr i32 threads() const { return warps() * 32; }
   constexpr SmemTile q_tile() const { return {.rows = tile_m, .cols = head_dim_qk}; }

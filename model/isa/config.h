@@ -6,7 +6,6 @@
 #include "../machine.h"
 
 #define FOVEA_INLINE inline
-#define FOVEA_SELDOM __attribute__((noinline))
 #define FOVEA_ENTRY(threads, min_ctas) extern "C" void
 #define FOVEA_GRID_CONSTANT const
 #define FOVEA_UNROLL

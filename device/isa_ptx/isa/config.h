@@ -7,8 +7,6 @@
 #include "base/types.h"
 
 #define FOVEA_INLINE __attribute__((always_inline)) inline
-// For code that is seldom run: it must not take part in the register allocation of its caller.
-#define FOVEA_SELDOM __noinline__
 #define FOVEA_ENTRY(threads, min_ctas) extern "C" __global__ void __launch_bounds__(threads, min_ctas)
 #define FOVEA_GRID_CONSTANT const __grid_constant__
 #define FOVEA_UNROLL _Pragma("unroll")
