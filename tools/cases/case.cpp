@@ -38,7 +38,8 @@ constexpr std::array kStrides{Named{Strides::bshd, "bshd"},
                               Named{Strides::stride_d2, "stride_d2"},
                               Named{Strides::reversed, "reversed"}};
 constexpr std::array kValues{Named{Values::normal, "normal"}, Named{Values::peaked, "peaked"},
-                             Named{Values::equal, "equal"}, Named{Values::shifted, "shifted"}};
+                             Named{Values::equal, "equal"}, Named{Values::shifted, "shifted"},
+                             Named{Values::special, "special"}};
 
 constexpr const auto& names(fovea_dtype) { return kDtypes; }
 constexpr const auto& names(Layout) { return kLayouts; }

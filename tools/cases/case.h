@@ -23,8 +23,9 @@ enum class Sink : std::uint8_t { none, random, minus_inf, plus_inf, mixed };
 // shapes allow); padded: gaps after each row; expanded: kv heads are one head with stride 0; unaligned: data starts one
 // element late; stride_d2: every second element; reversed: negative row stride.
 enum class Strides : std::uint8_t { bshd, bhsd, qkv, padded, expanded, unaligned, stride_d2, reversed };
-// Distribution of q and k: standard normal, normal times 30 (peaked softmax), all equal, mean far from zero.
-enum class Values : std::uint8_t { normal, peaked, equal, shifted };
+// Distribution of q and k: standard normal, normal times 30 (peaked softmax), all equal, mean far from zero. special:
+// normal, with a NaN in a few keys and with infinities and NaN among the elements of v.
+enum class Values : std::uint8_t { normal, peaked, equal, shifted, special };
 
 struct Case {
   std::uint64_t seed = 1;

@@ -1,5 +1,5 @@
-// Small cases around the edges of GPU tiles, in the layouts that GPU kernels move 16 bytes at a time: enough for every
-// branch of a kernel, small enough for the functional model.
+// Small cases around the edges of GPU tiles: enough for every branch of a kernel, small enough for the functional
+// model.
 #include "cases/generate.h"
 
 namespace fovea::cases {
@@ -23,6 +23,9 @@ struct Kind {
 constexpr Kind kKinds[] = {{FOVEA_BF16, 64, 64}, {FOVEA_F16, 128, 128},  {FOVEA_BF16, 40, 40},
                            {FOVEA_F16, 96, 64},  {FOVEA_BF16, 192, 128}, {FOVEA_F16, 256, 256},
                            {FOVEA_F16, 64, 64},  {FOVEA_BF16, 128, 128}, {FOVEA_BF16, 8, 8}};
+
+// Mask and bias rows that kernels read in whole vectors.
+void whole_rows(Case& c) { c.seqlen_kv = (c.seqlen_kv + 15) / 16 * 16; }
 
 // A rule whose kernels differ from the plain ones keeps to the first `kinds` kinds.
 struct Rule {
@@ -48,6 +51,31 @@ constexpr Rule kRules[] = {
     {9, [](Case& c) { c.strides = Strides::bhsd; }},
     {9, [](Case& c) { c.strides = Strides::qkv, c.causal = true; }},
     {9, [](Case& c) { c.values = Values::peaked; }},
+    {2, [](Case& c) { c.values = Values::special, c.causal = true; }},
+    {2, [](Case& c) { c.values = Values::special, c.window_left = 20, c.window_right = 9, c.sink = Sink::random; }},
+    {2, [](Case& c) { c.mask = Heads::one, whole_rows(c); }},
+    {2, [](Case& c) { c.mask = Heads::q, c.mask_density = 0.02F, c.values = Values::special, whole_rows(c); }},
+    {2, [](Case& c) { c.mask = Heads::kv, c.mask_density = 0.0F, whole_rows(c); }},
+    {2, [](Case& c) { c.mask = Heads::one, c.mask_density = 1.0F, c.causal = true, whole_rows(c); }},
+    {2, [](Case& c) { c.bias = Heads::one, c.bias_dtype = c.dtype, c.bias_minus_inf = 0.3F, whole_rows(c); }},
+    {1, [](Case& c) { c.bias = Heads::q, c.mask = Heads::one, c.softcap = 3.0F, c.causal = true, whole_rows(c); }},
+    {1, [](Case& c) { c.mask = Heads::q, c.values = Values::special; }},
+    {1, [](Case& c) { c.bias = Heads::kv, c.bias_dtype = FOVEA_BF16, c.bias_minus_inf = 0.3F, c.scale = -0.3F; }},
+    {3, [](Case& c) { c.strides = Strides::unaligned, c.causal = true; }},
+    {1, [](Case& c) { c.head_dim_qk = 63, c.head_dim_v = 41; }},
+    {1, [](Case& c) { c.head_dim_qk = 36, c.head_dim_v = 52, c.values = Values::special, c.causal = true; }},
+    {2, [](Case& c) { c.q_layout = c.kv_layout = Layout::varlen, c.rows_before = 3, c.rows_after = 2, c.batch = 3; }},
+    {2, [](Case& c) { c.q_layout = Layout::varlen, c.lengths = Lengths::gaps, c.batch = 5, c.causal = true; }},
+    {2, [](Case& c) { c.kv_layout = Layout::paged, c.seqused_kv = true, c.causal = true; }},
+    {1, [](Case& c) { c.kv_layout = Layout::paged, c.page_size = 7, c.shared_pages = true, c.num_splits = 3; }},
+    {2, [](Case& c) { c.num_splits = 4, c.causal = true, c.sink = Sink::mixed; }},
+    {2, [](Case& c) { c.num_splits = 2, c.values = Values::special, c.window_left = 33; }},
+    {1, [](Case& c) { c.seqlen_q = 1, c.num_heads_q = 7, c.num_heads_kv = 1, c.seqused_kv = true, c.num_splits = 3; }},
+    {1,
+     [](Case& c) { c.seqlen_q = 5, c.num_heads_q = 12, c.num_heads_kv = 3, c.causal = true, c.sink = Sink::random; }},
+    {1, [](Case& c) { c.seqlen_q = 3, c.num_heads_q = 8, c.num_heads_kv = 2, c.kv_layout = Layout::paged; }},
+    {1, [](Case& c) { c.seqlen_q = 4, c.num_heads_q = 6, c.num_heads_kv = 3, c.mask = Heads::q, c.bias = Heads::one; }},
+    {1, [](Case& c) { c.batch_invariant = true, c.causal = true; }},
 };
 
 }  // namespace

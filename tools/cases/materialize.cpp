@@ -37,11 +37,21 @@ double q_value(const Case& c, std::int64_t b, std::int64_t i, std::int64_t h, st
 
 double k_value(const Case& c, std::int64_t b, std::int64_t j, std::int64_t h, std::int64_t d) {
   const double x = normal(bits(c, Stream::k, logical(b, c.values == Values::equal ? 0 : j, h, d)));
+  if (c.values == Values::special && d == 0 && bits(c, Stream::k, logical(b, j, h, 1023)) % 40 == 0) {
+    return std::numeric_limits<double>::quiet_NaN();
+  }
   return c.values == Values::shifted ? x + 2 : x;
 }
 
 double v_value(const Case& c, std::int64_t b, std::int64_t j, std::int64_t h, std::int64_t d) {
-  return normal(bits(c, Stream::v, logical(b, j, h, d)));
+  const std::uint64_t word = bits(c, Stream::v, logical(b, j, h, d));
+  if (c.values == Values::special) {
+    const double infinity = std::numeric_limits<double>::infinity();
+    if (word % 200 == 0) return infinity;
+    if (word % 200 == 1) return -infinity;
+    if (word % 400 == 2) return std::numeric_limits<double>::quiet_NaN();
+  }
+  return normal(word);
 }
 
 // A tensor over `place`; varlen drops the outer dimension.
