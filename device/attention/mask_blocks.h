@@ -23,6 +23,7 @@ FOVEA_INLINE BlockBits mask_blocks(const FwdParams& p, const FwdSequence& seq, c
   const i32 lane = static_cast<i32>(isa::laneid());
   const i32 warp = static_cast<i32>(isa::tid_x()) / 32;
   const u8* mask = static_cast<const u8*>(p.mask.data);
+  const i64 base = view_base<kSpec>(p.mask, tile);
   const i32 heads = heads_per_tile<kSpec>(p);
   i32 rows = min(kSpec.tile_m, seq.q_used * heads - tile.row0);
   const bool alike = p.mask.stride_q == 0 && (heads == 1 || p.mask.stride_h == 0);
@@ -37,14 +38,14 @@ FOVEA_INLINE BlockBits mask_blocks(const FwdParams& p, const FwdSequence& seq, c
     for (i32 row = warp; row < rows; row += kSpec.warps()) {
       const i32 query = query_of<kSpec>(p, tile.row0 + row);
       const i32 head = head_of<kSpec>(p, tile, tile.row0 + row, query);
-      const u8* keys = mask + view_row(p.mask, seq.batch, head, query);
+      const u8* keys = mask + view_row<kSpec>(p.mask, base, head, query);
       if (vector) {
         const U32x4 bytes = isa::ld_global_nc<U32x4>(keys + key);
         some |= bytes.x | bytes.y | bytes.z | bytes.w;
         every &= nonzero_bytes(bytes.x) & nonzero_bytes(bytes.y) & nonzero_bytes(bytes.z) & nonzero_bytes(bytes.w);
       } else {
-        const U32x2 low = mask_bytes(p.mask, keys, false, key, end);
-        const U32x2 high = mask_bytes(p.mask, keys, false, key + 8, end);  // keys past the end count as hidden
+        const U32x2 low = mask_bytes(p.mask, keys, false, key);
+        const U32x2 high = mask_bytes(p.mask, keys, false, key + 8);  // keys past the end count as hidden
         some |= low.x | low.y | high.x | high.y;
         every &= nonzero_bytes(low.x) & nonzero_bytes(low.y) & nonzero_bytes(high.x) & nonzero_bytes(high.y);
       }
@@ -63,7 +64,8 @@ FOVEA_INLINE BlockBits mask_blocks(const FwdParams& p, const FwdSequence& seq, c
     bits.some |= found.x;
     bits.every &= found.y;
   }
-  return bits;
+  // Values that the compiler knows to be the same for the warp: loops over them stay uniform.
+  return {isa::redux_or(bits.some), isa::redux_or(bits.every)};
 }
 
 }  // namespace fovea

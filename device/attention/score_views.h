@@ -8,25 +8,37 @@
 
 namespace fovea {
 
-// The first key of one row of a view.
-FOVEA_INLINE i64 view_row(const ScoreTensor& view, i32 batch, i32 head, i32 query) {
-  return batch * view.stride_b + head / view.head_group * view.stride_h + min(query, view.rows - 1) * view.stride_q;
+// Where a tile's rows of a view begin: at its batch entry and, with Rows::head, at its head.
+template <FwdSpec kSpec>
+FOVEA_INLINE i64 view_base(const ScoreTensor& view, const FwdTile& tile) {
+  i64 base = tile.batch * view.stride_b;
+  if (kSpec.rows == Rows::head) base += tile.head_q / view.head_group * view.stride_h;
+  return base;
+}
+
+struct ViewBases {
+  i64 bias, mask;
+};
+
+// The first key of one row of a view; rows past its extent take the last one's.
+template <FwdSpec kSpec>
+FOVEA_INLINE i64 view_row(const ScoreTensor& view, i64 base, i32 head, i32 query) {
+  if (kSpec.rows == Rows::group) base += head / view.head_group * view.stride_h;
+  return base + min(query, view.rows - 1) * view.stride_q;
 }
 
 // Nonzero bytes of a word, as 0x80 in each.
 FOVEA_INLINE u32 nonzero_bytes(u32 word) { return (word | ((word & 0x7f7f7f7fU) + 0x7f7f7f7fU)) & 0x80808080U; }
 
-// The mask of eight keys, a multiple of 8 on, a byte each; keys from `end` on count as hidden and are not read.
-FOVEA_INLINE U32x2 mask_bytes(const ScoreTensor& mask, const u8* row, bool vector, i32 key, i32 end) {
-  if (vector && key + 8 <= end) return isa::ld_global_nc<U32x2>(row + key);
+// The mask of eight keys, a multiple of 8 on, a byte each. Vector views: keys past the extent take the last ones'
+// place, so that no load hangs on a branch; position rules hide them. Others: they count as hidden and are not read.
+FOVEA_INLINE U32x2 mask_bytes(const ScoreTensor& mask, const u8* row, bool vector, i32 key) {
+  if (vector) return isa::ld_global_nc<U32x2>(row + min(key, mask.keys - 8));
   u32 word[2] = {0, 0};
-  if (!vector) {
-    FOVEA_UNROLL
-    for (i32 i = 0; i < 8; ++i) {
-      if (key + i < end) {
-        word[i / 4] |= u32{isa::ld_global_nc<u8>(row + (key + i) * mask.stride_k)} << (8U * static_cast<u32>(i % 4));
-      }
-    }
+  FOVEA_UNROLL
+  for (i32 i = 0; i < 8; ++i) {
+    if (key + i >= mask.keys) continue;
+    word[i / 4] |= u32{isa::ld_global_nc<u8>(row + (key + i) * mask.stride_k)} << (8U * static_cast<u32>(i % 4));
   }
   return {word[0], word[1]};
 }
@@ -36,29 +48,28 @@ struct BiasWords {
   u32 word[8];
 };
 
-// `row` is the element index of key 0, `key` a multiple of 8; keys from `end` on get 0.
-FOVEA_INLINE BiasWords bias_words(const ScoreTensor& bias, bool vector, bool fp32, i64 row, i32 key, i32 end) {
-  BiasWords w{{0, 0, 0, 0, 0, 0, 0, 0}};
-  const i64 first = row + key * bias.stride_k;
-  const u32* data32 = static_cast<const u32*>(bias.data) + first;
-  const u16* data16 = static_cast<const u16*>(bias.data) + first;
+// `row` is the element index of key 0, `key` a multiple of 8. Keys past the extent as in mask_bytes; others get 0.
+FOVEA_INLINE BiasWords bias_words(const ScoreTensor& bias, bool vector, bool fp32, i64 row, i32 key) {
   if (vector) {
-    if (key >= end) return w;
+    const i64 first = row + min(key, bias.keys - 8);
     if (!fp32) {
-      const U32x4 all = isa::ld_global_nc<U32x4>(data16);
+      const U32x4 all = isa::ld_global_nc<U32x4>(static_cast<const u16*>(bias.data) + first);
       return {{all.x, all.y, all.z, all.w, 0, 0, 0, 0}};
     }
-    const U32x4 low = isa::ld_global_nc<U32x4>(data32);
-    const U32x4 high = isa::ld_global_nc<U32x4>(data32 + 4);
+    const U32x4 low = isa::ld_global_nc<U32x4>(static_cast<const u32*>(bias.data) + first);
+    const U32x4 high = isa::ld_global_nc<U32x4>(static_cast<const u32*>(bias.data) + first + 4);
     return {{low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w}};
   }
+  BiasWords w{{0, 0, 0, 0, 0, 0, 0, 0}};
   FOVEA_UNROLL
   for (i32 i = 0; i < 8; ++i) {
-    if (key + i >= end) continue;
+    if (key + i >= bias.keys) continue;
+    const i64 element = row + (key + i) * bias.stride_k;
     if (fp32) {
-      w.word[i] = isa::ld_global_nc<u32>(data32 + i * bias.stride_k);
+      w.word[i] = isa::ld_global_nc<u32>(static_cast<const u32*>(bias.data) + element);
     } else {
-      w.word[i / 2] |= u32{isa::ld_global_nc<u16>(data16 + i * bias.stride_k)} << (16U * static_cast<u32>(i % 2));
+      w.word[i / 2] |= u32{isa::ld_global_nc<u16>(static_cast<const u16*>(bias.data) + element)}
+                       << (16U * static_cast<u32>(i % 2));
     }
   }
   return w;
@@ -72,47 +83,65 @@ FOVEA_INLINE f32 bias_value(const BiasWords& w, i32 i, Element element) {
                                   : isa::cvt_f32_f16(static_cast<u16>(i % 2 == 0 ? word & 0xffffU : word >> 16U));
 }
 
-// Adds the bias to one row's scores, which are in units of log2, and hides what mask or bias hide. `row` counts from
-// the sequence's first.
-template <FwdSpec kSpec, i32 kKeyTiles>
-FOVEA_INLINE void view_row_scores(Array<FragC, kKeyTiles>& s, i32 half, const FwdParams& p, const FwdSequence& seq,
-                                  const FwdTile& tile, i32 row, i32 key0) {
-  constexpr bool kAny = kSpec.loads == Loads::any;
-  const i32 query = query_of<kSpec>(p, row);
-  if (kAny && query >= seq.q_used) return;
-  const i32 head = head_of<kSpec>(p, tile, row, query);
-  const i32 first = key0 + 8 * static_cast<i32>(isa::laneid() & 3U);
-  if (kSpec.score == ScoreForm::biased && (!kAny || p.bias.data != nullptr)) {
-    const bool vector = !kAny || p.bias.vector != 0;
-    const Element element = kAny ? p.bias_element : kSpec.bias;
-    const i64 bias_row = view_row(p.bias, seq.batch, head, query);
+// The bias of one row and key block as a lane needs it: fetched ahead of the scores, applied to them.
+template <FwdSpec kSpec>
+class RowBias {
+  static constexpr bool kAny = kSpec.loads == Loads::any;
+  static constexpr i32 kGroups = kSpec.tile_n / 32;
+
+ public:
+  FOVEA_INLINE void fetch(const FwdParams& p, i64 row, i32 key0) {
+    const i32 first = key0 + 8 * static_cast<i32>(isa::laneid() & 3U);
     FOVEA_UNROLL
-    for (i32 tile0 = 0; tile0 < kKeyTiles; tile0 += 4) {
-      const BiasWords words =
-          bias_words(p.bias, vector, element == Element::fp32, bias_row, first + 8 * tile0, p.bias.keys);
-      FOVEA_UNROLL
-      for (i32 i = 0; i < 8; ++i) {
-        const f32 bias = bias_value(words, i, element);
-        f32& x = s[tile0 + i / 2].reg[2 * half + i % 2];
-        x = bias == kMinusInfinity ? kMinusInfinity : isa::fma_rn(bias, kLog2E, x);
-      }
+    for (i32 g = 0; g < kGroups; ++g) {
+      words_[g] = bias_words(p.bias, !kAny || p.bias.vector != 0, element(p) == Element::fp32, row, first + 32 * g);
     }
   }
-  if (p.mask.data != nullptr) {
-    const bool vector = !kAny || p.mask.vector != 0;
-    const u8* mask_row = static_cast<const u8*>(p.mask.data) + view_row(p.mask, seq.batch, head, query);
+
+  // To the row's scores, which are in units of log2.
+  template <i32 kKeyTiles>
+  FOVEA_INLINE void apply(Array<FragC, kKeyTiles>& s, i32 half, const FwdParams& p) const {
     FOVEA_UNROLL
-    for (i32 tile0 = 0; tile0 < kKeyTiles; tile0 += 4) {
-      const U32x2 bytes = mask_bytes(p.mask, mask_row, vector, first + 8 * tile0, p.mask.keys);
-      FOVEA_UNROLL
-      for (i32 i = 0; i < 8; ++i) {
-        const u32 word = i < 4 ? bytes.x : bytes.y;
-        if ((word & (0xffU << (8U * static_cast<u32>(i % 4)))) == 0) {
-          s[tile0 + i / 2].reg[2 * half + i % 2] = kMinusInfinity;
-        }
-      }
+    for (i32 i = 0; i < 8 * kGroups; ++i) {
+      const f32 bias = bias_value(words_[i / 8], i % 8, element(p));
+      f32& x = s[i / 2].reg[2 * half + i % 2];
+      x = bias == kMinusInfinity ? kMinusInfinity : isa::fma_rn(bias, kLog2E, x);
     }
   }
-}
+
+ private:
+  FOVEA_INLINE static Element element(const FwdParams& p) { return kAny ? p.bias_element : kSpec.bias; }
+
+  Array<BiasWords, kGroups> words_;
+};
+
+// The mask of one row and key block, likewise.
+template <FwdSpec kSpec>
+class RowMask {
+  static constexpr bool kAny = kSpec.loads == Loads::any;
+  static constexpr i32 kGroups = kSpec.tile_n / 32;
+
+ public:
+  FOVEA_INLINE void fetch(const FwdParams& p, i64 row, i32 key0) {
+    const u8* keys = static_cast<const u8*>(p.mask.data) + row;
+    const i32 first = key0 + 8 * static_cast<i32>(isa::laneid() & 3U);
+    FOVEA_UNROLL
+    for (i32 g = 0; g < kGroups; ++g) {
+      bytes_[g] = mask_bytes(p.mask, keys, !kAny || p.mask.vector != 0, first + 32 * g);
+    }
+  }
+
+  template <i32 kKeyTiles>
+  FOVEA_INLINE void apply(Array<FragC, kKeyTiles>& s, i32 half) const {
+    FOVEA_UNROLL
+    for (i32 i = 0; i < 8 * kGroups; ++i) {
+      const u32 word = i % 8 < 4 ? bytes_[i / 8].x : bytes_[i / 8].y;
+      if ((word & (0xffU << (8U * static_cast<u32>(i % 4)))) == 0) s[i / 2].reg[2 * half + i % 2] = kMinusInfinity;
+    }
+  }
+
+ private:
+  Array<U32x2, kGroups> bytes_;
+};
 
 }  // namespace fovea

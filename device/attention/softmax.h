@@ -29,9 +29,8 @@ FOVEA_INLINE f32 quad_sum(f32 x) {
   return x + isa::shfl_bfly(x, 2U);
 }
 
-// The score in units of log2, from the product q.k: softcap, or a scale that cannot wait for the exponent.
-FOVEA_INLINE f32 general_score(f32 product, const FwdParams& p) {
-  if (p.softcap_log2 == 0.0F) return product * p.scale_log2;
+// The score in units of log2 from the product q.k, with softcap.
+FOVEA_INLINE f32 capped_score(f32 product, const FwdParams& p) {
   // tanh(x) = 1 - 2 / (1 + exp(2x)); its absolute error is that of one fp32 rounding, unlike tanh.approx.
   const f32 e = isa::ex2_approx_ftz(product * p.softcap_in);
   return p.softcap_log2 * isa::fma_rn(-2.0F, isa::rcp_approx_ftz(1.0F + e), 1.0F);

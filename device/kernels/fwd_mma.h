@@ -73,30 +73,71 @@ struct FwdTask {
 // clean: every query sees every key of the block. ragged: some element is hidden, or has a bias.
 enum class Blocks : u8 { clean, ragged };
 
-// Applies what decides single scores: bias, mask and, with `positions`, the position rules. `row` is that of half 0 of
-// block 0, counted from the sequence's first.
-template <FwdSpec kSpec>
-FOVEA_INLINE void restrict_scores(FwdScores<kSpec>& s, const FwdTask& task, i32 row, i32 key0, bool positions) {
+// Calls use(block, half, row) for each row of scores that a lane holds; `row` is that of half 0 of block 0.
+template <FwdSpec kSpec, class Use>
+FOVEA_INLINE void for_each_row(i32 row, const Use& use) {
   FOVEA_UNROLL
-  for (i32 half_block = 0; half_block < 2 * FwdMmaWarp<kSpec>::kRowBlocks; ++half_block) {
-    const i32 block = half_block / 2;
-    const i32 half = half_block % 2;
-    const i32 this_row = row + 16 * block + 8 * half;
-    if constexpr (kSpec.views()) {
-      view_row_scores<kSpec>(s[block], half, task.p, task.seq, task.tile, this_row, key0);
-    }
-    if (!kSpec.views() || positions) hide_row(s[block], half, task.seq, query_of<kSpec>(task.p, this_row), key0);
-  }
+  for (i32 i = 0; i < 2 * FwdMmaWarp<kSpec>::kRowBlocks; ++i) use(i / 2, i % 2, row + 16 * (i / 2) + 8 * (i % 2));
 }
 
+// Mask and bias of a warp's rows and one key block, where the call has them.
+template <FwdSpec kSpec>
+class BlockViews {
+  static constexpr i32 kRowBlocks = FwdMmaWarp<kSpec>::kRowBlocks;
+  FOVEA_INLINE static bool biased(const FwdParams& p) {
+    return kSpec.score == ScoreForm::biased && (kSpec.loads != Loads::any || p.bias.data != nullptr);
+  }
+
+ public:
+  FOVEA_INLINE void fetch(const FwdTask& task, const ViewBases& bases, i32 lane_row, i32 key0) {
+    const FwdParams& p = task.p;
+    const auto row_of = [&](const ScoreTensor& view, i64 base, i32 row) {
+      const i32 query = query_of<kSpec>(p, row);
+      return view_row<kSpec>(view, base, head_of<kSpec>(p, task.tile, row, query), query);
+    };
+    if (biased(p)) {
+      for_each_row<kSpec>(lane_row, [&](i32 block, i32 half, i32 row) {
+        bias_[block][half].fetch(p, row_of(p.bias, bases.bias, row), key0);
+      });
+    }
+    if (p.mask.data != nullptr) {
+      for_each_row<kSpec>(lane_row, [&](i32 block, i32 half, i32 row) {
+        mask_[block][half].fetch(p, row_of(p.mask, bases.mask, row), key0);
+      });
+    }
+  }
+
+  FOVEA_INLINE void apply(FwdScores<kSpec>& s, const FwdParams& p) const {
+    if (biased(p)) {
+      for_each_row<kSpec>(0, [&](i32 block, i32 half, i32) { bias_[block][half].apply(s[block], half, p); });
+    }
+    if (p.mask.data != nullptr) {
+      for_each_row<kSpec>(0, [&](i32 block, i32 half, i32) { mask_[block][half].apply(s[block], half); });
+    }
+  }
+
+ private:
+  Array<Array<RowBias<kSpec>, 2>, kRowBlocks> bias_;
+  Array<Array<RowMask<kSpec>, 2>, kRowBlocks> mask_;
+};
+
+// Products -> scores in units of log2.
 template <FwdSpec kSpec>
 FOVEA_INLINE void transform_scores(FwdScores<kSpec>& s, const FwdParams& p) {
-  using Warp = FwdMmaWarp<kSpec>;
-  FOVEA_UNROLL
-  for (i32 block = 0; block < Warp::kRowBlocks; ++block) {
+  const auto for_all = [&s](const auto& change) {
     FOVEA_UNROLL
-    for (i32 i = 0; i < 4 * Warp::kKeyTiles; ++i)
-      s[block][i / 4].reg[i % 4] = general_score(s[block][i / 4].reg[i % 4], p);
+    for (i32 block = 0; block < FwdMmaWarp<kSpec>::kRowBlocks; ++block) {
+      FOVEA_UNROLL
+      for (i32 i = 0; i < 4 * FwdMmaWarp<kSpec>::kKeyTiles; ++i) {
+        f32& x = s[block][i / 4].reg[i % 4];
+        x = change(x);
+      }
+    }
+  };
+  if (p.softcap_log2 == 0.0F) {
+    for_all([&p](f32 product) { return product * p.scale_log2; });
+  } else {
+    for_all([&p](f32 product) { return capped_score(product, p); });
   }
 }
 
@@ -348,6 +389,7 @@ class FwdMma {
  public:
   FOVEA_INLINE FwdMma(const FwdTask& task, SmemPtr smem)
       : task_(task),
+        view_bases_{view_base<kSpec>(task.p.bias, task.tile), view_base<kSpec>(task.p.mask, task.tile)},
         blocks_(key_blocks<kSpec>(task.p, task.seq, task.tile)),
         smem_(smem),
         warp_row_(static_cast<i32>(isa::tid_x() / 32U) * kSpec.rows_per_warp),
@@ -420,18 +462,27 @@ class FwdMma {
 
   template <Blocks kBlocks>
   FOVEA_INLINE void compute(i32 block) {
-    if (kBlocks == Blocks::ragged && class_ != ValueClass::all) {
+    constexpr bool kRagged = kBlocks == Blocks::ragged;
+    const i32 key0 = block * kSpec.tile_n;
+    if (kRagged && class_ != ValueClass::all) {
       keep_class<kSpec>(keys_.v_tile(slot_), class_);
       isa::syncthreads();
     }
+    BlockViews<kSpec> views;
+    if constexpr (kRagged && kSpec.prefetch_views()) views.fetch(task_, view_bases_, lane_row_, key0);
     FwdScores<kSpec> s;
     score_product<kSpec>(s, q_view_, KView<kSpec>(keys_.k_tile(slot_)));
     if constexpr (!kSpec.folded_scale()) transform_scores<kSpec>(s, task_.p);
-    if constexpr (kBlocks != Blocks::clean) {
-      const bool positions = block < blocks_.clean_first || block >= blocks_.clean_last;
-      restrict_scores<kSpec>(s, task_, lane_row_, block * kSpec.tile_n, positions);
+    if constexpr (kRagged && kSpec.views()) {
+      if constexpr (!kSpec.prefetch_views()) views.fetch(task_, view_bases_, lane_row_, key0);
+      views.apply(s, task_.p);
     }
-    if (kBlocks == Blocks::ragged && counts_keys(class_)) {
+    if (kRagged && (!kSpec.views() || block < blocks_.clean_first || block >= blocks_.clean_last)) {
+      for_each_row<kSpec>(lane_row_, [&](i32 row_block, i32 half, i32 row) {
+        hide_row(s[row_block], half, task_.seq, query_of<kSpec>(task_.p, row), key0);
+      });
+    }
+    if (kRagged && counts_keys(class_)) {
       FOVEA_UNROLL
       for (i32 row_block = 0; row_block < Warp::kRowBlocks; ++row_block) level_visible(s[row_block]);
     }
@@ -513,6 +564,7 @@ class FwdMma {
   }
 
   const FwdTask& task_;
+  ViewBases view_bases_;  // kSpec.views() only
   KeyBlocks blocks_;
   SmemPtr smem_;
   i32 warp_row_, lane_row_;

@@ -48,6 +48,10 @@ struct FwdSpec {
   // Whether mask or bias may be present, and whether the exponent takes the scale.
   constexpr bool views() const { return score == ScoreForm::masked || score == ScoreForm::biased; }
   constexpr bool folded_scale() const { return score == ScoreForm::scaled || score == ScoreForm::masked; }
+  // Whether mask and bias of a block are in registers before its scores are: where they fit beside the output.
+  constexpr bool prefetch_views() const {
+    return views() && loads != Loads::any && head_dim_v * rows_per_warp <= 64 * 32;
+  }
   constexpr i32 warps() const { return tile_m / rows_per_warp; }
   constexpr i32 threads() const { return warps() * 32; }
   constexpr SmemTile q_tile() const { return {.rows = tile_m, .cols = head_dim_qk}; }
