@@ -17,12 +17,12 @@ struct RowResult {
 
 inline constexpr RowResult kEmptyRow{0.0F, kMinusInfinity};
 
-// `max_log2` and `sink_log2` in units of log2; `sum` over the whole row. The sink weighs like one more key without a
-// value; lse is that of the keys alone.
-FOVEA_INLINE RowResult finish_row(f32 max_log2, f32 sum, f32 sink_log2) {
+// `max`: the largest score, which weights are taken against; `sum` of the weights, over the whole row. The sink weighs
+// like one more key without a value; lse is that of the keys alone.
+FOVEA_INLINE RowResult finish_row(f32 max, f32 sum, f32 sink) {
   if (sum == 0.0F) return kEmptyRow;
-  const f32 lse_log2 = max_log2 + isa::lg2_approx_ftz(sum);
-  return {isa::div_rn(1.0F, sum * (1.0F + isa::ex2_approx_ftz(sink_log2 - lse_log2))), lse_log2 * kLn2};
+  const f32 lse = isa::fma_rn(isa::lg2_approx_ftz(sum), kLn2, max);
+  return {isa::div_rn(1.0F, sum * (1.0F + isa::ex2_approx_ftz((sink - lse) * kLog2E))), lse};
 }
 
 // One 16-row block of a warp's accumulators, scaled and narrowed, into the output tile; factor[h] belongs to rows of
@@ -55,11 +55,9 @@ FOVEA_INLINE RowPlace row_place(const FwdParams& p, const FwdSequence& seq, cons
   return place;
 }
 
-FOVEA_INLINE void store_lse(const FwdParams& p, const FwdSequence& seq, const FwdTile& tile, const RowPlace& place,
-                            f32 lse) {
-  const i64 element = seq.q_batch * p.lse_b + place.head * p.lse_h +
-                      (static_cast<i64>(seq.q_begin) + place.query) * p.lse_s + tile.split * p.lse_split;
-  isa::st_global<f32>(p.lse + element, lse);
+FOVEA_INLINE f32* lse_of(const FwdParams& p, const FwdSequence& seq, const FwdTile& tile, const RowPlace& place) {
+  return p.lse + seq.q_batch * p.lse_b + place.head * p.lse_h +
+         (static_cast<i64>(seq.q_begin) + place.query) * p.lse_s + tile.split * p.lse_split;
 }
 
 // Up to 16 bytes of a row from shared memory to global memory, in pieces that the row's alignment allows.

@@ -20,6 +20,7 @@ template <FwdSpec kSpec>
 FOVEA_INLINE BlockBits mask_blocks(const FwdParams& p, const FwdSequence& seq, const FwdTile& tile, i32 first, i32 last,
                                    SmemPtr words) {
   constexpr i32 kKeysPerLane = 16;
+  constexpr i32 kBatch = kSpec.loads == Loads::any ? 1 : 8;
   const i32 lane = static_cast<i32>(isa::laneid());
   const i32 warp = static_cast<i32>(isa::tid_x()) / 32;
   const u8* mask = static_cast<const u8*>(p.mask.data);
@@ -35,19 +36,26 @@ FOVEA_INLINE BlockBits mask_blocks(const FwdParams& p, const FwdSequence& seq, c
     const u32 bit = 1U << static_cast<u32>(last - 1 - key / kSpec.tile_n);
     u32 some = 0;
     u32 every = 0x80808080U;
-    for (i32 row = warp; row < rows; row += kSpec.warps()) {
-      const i32 query = query_of<kSpec>(p, tile.row0 + row);
-      const i32 head = head_of<kSpec>(p, tile, tile.row0 + row, query);
-      const u8* keys = mask + view_row<kSpec>(p.mask, base, head, query);
-      if (vector) {
-        const U32x4 bytes = isa::ld_global_nc<U32x4>(keys + key);
-        some |= bytes.x | bytes.y | bytes.z | bytes.w;
-        every &= nonzero_bytes(bytes.x) & nonzero_bytes(bytes.y) & nonzero_bytes(bytes.z) & nonzero_bytes(bytes.w);
-      } else {
-        const U32x2 low = mask_bytes(p.mask, keys, false, key);
-        const U32x2 high = mask_bytes(p.mask, keys, false, key + 8);  // keys past the end count as hidden
-        some |= low.x | low.y | high.x | high.y;
-        every &= nonzero_bytes(low.x) & nonzero_bytes(low.y) & nonzero_bytes(high.x) & nonzero_bytes(high.y);
+    for (i32 first_row = warp; first_row < rows; first_row += kBatch * kSpec.warps()) {
+      Array<U32x4, kBatch> bytes;  // loads of several rows are under way together
+      FOVEA_UNROLL
+      for (i32 i = 0; i < kBatch; ++i) {
+        const i32 row = tile.row0 + min(first_row + i * kSpec.warps(), rows - 1);
+        const i32 query = query_of<kSpec>(p, row);
+        const u8* keys = mask + view_row<kSpec>(p.mask, base, head_of<kSpec>(p, tile, row, query), query);
+        if (vector) {
+          bytes[i] = isa::ld_global_nc<U32x4>(keys + key);
+        } else {
+          const U32x2 low = mask_bytes(p.mask, keys, false, key);
+          const U32x2 high = mask_bytes(p.mask, keys, false, key + 8);  // keys past the end count as hidden
+          bytes[i] = {low.x, low.y, high.x, high.y};
+        }
+      }
+      FOVEA_UNROLL
+      for (i32 i = 0; i < kBatch; ++i) {
+        const U32x4& b = bytes[i];
+        some |= b.x | b.y | b.z | b.w;
+        every &= nonzero_bytes(b.x) & nonzero_bytes(b.y) & nonzero_bytes(b.z) & nonzero_bytes(b.w);
       }
     }
     if (some != 0) bits.some |= bit;

@@ -98,14 +98,15 @@ class RowBias {
     }
   }
 
-  // To the row's scores, which are in units of log2.
-  template <i32 kKeyTiles>
+  // To the row's products; with Loads::any to its scores. kExact: a bias of -inf hides a score that is NaN or +Inf as
+  // well; otherwise their sum is NaN, which the tile's sums show.
+  template <bool kExact, i32 kKeyTiles>
   FOVEA_INLINE void apply(Array<FragC, kKeyTiles>& s, i32 half, const FwdParams& p) const {
     FOVEA_UNROLL
     for (i32 i = 0; i < 8 * kGroups; ++i) {
       const f32 bias = bias_value(words_[i / 8], i % 8, element(p));
       f32& x = s[i / 2].reg[2 * half + i % 2];
-      x = bias == kMinusInfinity ? kMinusInfinity : isa::fma_rn(bias, kLog2E, x);
+      x = kExact && bias == kMinusInfinity ? kMinusInfinity : kAny ? x + bias : isa::fma_rn(x, p.scale, bias);
     }
   }
 

@@ -29,11 +29,21 @@ FOVEA_INLINE f32 quad_sum(f32 x) {
   return x + isa::shfl_bfly(x, 2U);
 }
 
-// The score in units of log2 from the product q.k, with softcap.
+// The score from the product q.k, with softcap.
 FOVEA_INLINE f32 capped_score(f32 product, const FwdParams& p) {
   // tanh(x) = 1 - 2 / (1 + exp(2x)); its absolute error is that of one fp32 rounding, unlike tanh.approx.
   const f32 e = isa::ex2_approx_ftz(product * p.softcap_in);
-  return p.softcap_log2 * isa::fma_rn(-2.0F, isa::rcp_approx_ftz(1.0F + e), 1.0F);
+  return p.softcap * isa::fma_rn(-2.0F, isa::rcp_approx_ftz(1.0F + e), 1.0F);
+}
+
+// What takes a score, as softmax sees it, to units of log2 and of ln.
+template <FwdSpec kSpec>
+FOVEA_INLINE f32 exponent_scale(const FwdParams& p) {
+  return kSpec.folded_scale() ? p.scale_log2 : kLog2E;
+}
+template <FwdSpec kSpec>
+FOVEA_INLINE f32 natural_scale(const FwdParams& p) {
+  return kSpec.folded_scale() ? p.scale : 1.0F;
 }
 
 // How far, in powers of two, a row's scores may exceed the maximum that its weights are taken against before everything
@@ -58,12 +68,11 @@ FOVEA_INLINE bool outgrown(f32 seen, f32 in_use, f32 scale_log2) {
 }
 
 // What weights are taken against. A row that has seen no key keeps max = -inf; its weights become exp2(-inf) = 0.
-FOVEA_INLINE f32 softmax_shift(f32 max, f32 scale_log2) { return max == kMinusInfinity ? 0.0F : max * scale_log2; }
+FOVEA_INLINE f32 softmax_base(f32 max) { return max == kMinusInfinity ? 0.0F : max; }
 
 // Moves a row to a new maximum. Returns the factor by which its accumulators must shrink.
 FOVEA_INLINE f32 raise_max(RowStats& stats, i32 half, f32 max, f32 scale_log2) {
-  const f32 shift = softmax_shift(max, scale_log2);
-  const f32 factor = isa::ex2_approx_ftz(isa::fma_rn(stats.max[half], scale_log2, -shift));
+  const f32 factor = isa::ex2_approx_ftz((stats.max[half] - softmax_base(max)) * scale_log2);
   stats.max[half] = max;
   stats.sum[half] *= factor;
   return factor;

@@ -1,6 +1,6 @@
-// combine: merges the partial results of split keys, which fwd_mma wrote: out = sum of w_s out_s, w_s = exp(lse_s -
-// lse), lse = ln sum exp(lse_s). The sink joins here, once. One warp per row and head; a split without keys has lse_s =
-// -inf and is not read.
+// combine: merges the partial results of split keys, which fwd_mma wrote: with m_s the largest score of split s, l_s
+// the sum of its weights and m the largest m_s, split s weighs w_s = l_s exp(m_s - m), and out = sum w_s out_s / sum
+// w_s. The sink joins here, once. One warp per row and head; a split without keys has l_s = 0 and is not read.
 #pragma once
 
 #include "attention/epilogue.h"
@@ -11,34 +11,33 @@ namespace fovea::kernels {
 // The weights of a row's splits: lane l holds those of splits l, l + 32, ...
 struct SplitWeights {
   static constexpr i32 kPerLane = kMaxSplits / 32;
-  Array<f32, kPerLane> weight;  // against the largest lse
-  f32 max, sum;                 // of lse in units of log2; of the weights
+  Array<f32, kPerLane> weight;
+  f32 max, sum;  // of scores, of weights
 };
 
 FOVEA_INLINE SplitWeights split_weights(const CombineParams& p, i64 row) {
   const i32 lane = static_cast<i32>(isa::laneid());
   SplitWeights w;
+  Array<f32, SplitWeights::kPerLane> max;
   w.max = kMinusInfinity;
   FOVEA_UNROLL
   for (i32 i = 0; i < SplitWeights::kPerLane; ++i) {
     const i32 split = lane + 32 * i;
-    w.weight[i] = kMinusInfinity;
+    max[i] = kMinusInfinity;
+    w.weight[i] = 0.0F;
     if (split < p.num_splits) {
-      w.weight[i] =
-          isa::ld_global<f32>(p.partial_lse + static_cast<i64>(split) * p.rows * p.num_heads_q + row) * kLog2E;
+      const f32* sums = p.partial_sums + 2 * (static_cast<i64>(split) * p.rows * p.num_heads_q + row);
+      max[i] = isa::ld_global<f32>(sums);
+      w.weight[i] = isa::ld_global<f32>(sums + 1);  // NaN where a score is
     }
-    // A NaN has to win: the row is NaN then.
-    if (!(w.weight[i] <= w.max)) w.max = w.weight[i];
+    w.max = isa::max(w.max, max[i]);
   }
   FOVEA_UNROLL
-  for (u32 step = 1; step < 32; step *= 2) {
-    const f32 other = isa::shfl_bfly(w.max, step);
-    if (!(other <= w.max)) w.max = other;
-  }
+  for (u32 step = 1; step < 32; step *= 2) w.max = isa::max(w.max, isa::shfl_bfly(w.max, step));
   w.sum = 0.0F;
   FOVEA_UNROLL
   for (i32 i = 0; i < SplitWeights::kPerLane; ++i) {
-    w.weight[i] = w.weight[i] == kMinusInfinity ? 0.0F : isa::ex2_approx_ftz(w.weight[i] - w.max);
+    if (w.weight[i] != 0.0F) w.weight[i] *= isa::ex2_approx_ftz((max[i] - softmax_base(w.max)) * kLog2E);
     w.sum += w.weight[i];
   }
   FOVEA_UNROLL
@@ -83,9 +82,8 @@ FOVEA_INLINE void combine(const CombineParams& p) {
       }
     }
   }
-  const f32 sink_log2 =
-      p.sink == nullptr ? kMinusInfinity : isa::ld_global<f32>(p.sink + head * p.sink_stride) * kLog2E;
-  const RowResult result = finish_row(w.max, w.sum, sink_log2);
+  const f32 sink = p.sink == nullptr ? kMinusInfinity : isa::ld_global<f32>(p.sink + head * p.sink_stride);
+  const RowResult result = finish_row(w.max, w.sum, sink);
   if (p.lse != nullptr && lane == 0) {
     isa::st_global<f32>(p.lse + batch * p.lse_b + head * p.lse_h + query * p.lse_s, result.lse);
   }

@@ -107,9 +107,16 @@ class BlockViews {
     }
   }
 
-  FOVEA_INLINE void apply(FwdScores<kSpec>& s, const FwdParams& p) const {
+  // exact: see RowBias.
+  FOVEA_INLINE void apply(FwdScores<kSpec>& s, const FwdParams& p, bool exact) const {
     if (biased(p)) {
-      for_each_row<kSpec>(0, [&](i32 block, i32 half, i32) { bias_[block][half].apply(s[block], half, p); });
+      if (exact) {
+        for_each_row<kSpec>(
+            0, [&](i32 block, i32 half, i32) { bias_[block][half].template apply<true>(s[block], half, p); });
+      } else {
+        for_each_row<kSpec>(
+            0, [&](i32 block, i32 half, i32) { bias_[block][half].template apply<false>(s[block], half, p); });
+      }
     }
     if (p.mask.data != nullptr) {
       for_each_row<kSpec>(0, [&](i32 block, i32 half, i32) { mask_[block][half].apply(s[block], half); });
@@ -121,7 +128,7 @@ class BlockViews {
   Array<Array<RowMask<kSpec>, 2>, kRowBlocks> mask_;
 };
 
-// Products -> scores in units of log2.
+// Products -> scores, where the exponent does not take the scale.
 template <FwdSpec kSpec>
 FOVEA_INLINE void transform_scores(FwdScores<kSpec>& s, const FwdParams& p) {
   const auto for_all = [&s](const auto& change) {
@@ -134,8 +141,8 @@ FOVEA_INLINE void transform_scores(FwdScores<kSpec>& s, const FwdParams& p) {
       }
     }
   };
-  if (p.softcap_log2 == 0.0F) {
-    for_all([&p](f32 product) { return product * p.scale_log2; });
+  if (p.softcap == 0.0F) {
+    for_all([&p](f32 product) { return product * p.scale; });
   } else {
     for_all([&p](f32 product) { return capped_score(product, p); });
   }
@@ -145,7 +152,7 @@ FOVEA_INLINE void transform_scores(FwdScores<kSpec>& s, const FwdParams& p) {
 template <FwdSpec kSpec>
 FOVEA_INLINE void raise_maxima(FwdMmaWarp<kSpec>& warp, const FwdScores<kSpec>& s, const FwdParams& p) {
   using Warp = FwdMmaWarp<kSpec>;
-  const f32 scale_log2 = kSpec.folded_scale() ? p.scale_log2 : 1.0F;
+  const f32 scale_log2 = exponent_scale<kSpec>(p);
   Array<Array<f32, 2>, Warp::kRowBlocks> seen;
   bool rescale = false;
   FOVEA_UNROLL
@@ -172,6 +179,19 @@ FOVEA_INLINE void raise_maxima(FwdMmaWarp<kSpec>& warp, const FwdScores<kSpec>& 
   }
 }
 
+// Scores minus their rows' maxima: the product of either with a scale may be out of range where that of their
+// difference is not.
+template <FwdSpec kSpec>
+FOVEA_INLINE void subtract_maxima(FwdScores<kSpec>& s, const FwdMmaWarp<kSpec>& warp) {
+  FOVEA_UNROLL
+  for (i32 block = 0; block < FwdMmaWarp<kSpec>::kRowBlocks; ++block) {
+    FOVEA_UNROLL
+    for (i32 i = 0; i < 4 * FwdMmaWarp<kSpec>::kKeyTiles; ++i) {
+      s[block][i / 4].reg[i % 4] -= softmax_base(warp.stats[block].max[i / 2 % 2]);
+    }
+  }
+}
+
 // Scores -> weights, a pair of n8 tiles at a time and element by element, so that exponentials run between the products
 // of the pair before.
 template <FwdSpec kSpec>
@@ -180,11 +200,12 @@ class Weights {
   static constexpr i32 kPairElements = 8 * Warp::kRowBlocks;
 
  public:
-  FOVEA_INLINE Weights(FwdScores<kSpec>& s, Warp& warp, const FwdParams& p)
-      : s_(s), warp_(warp), scale_log2_(kSpec.folded_scale() ? p.scale_log2 : 1.0F) {
+  // `relative`: scores have had the row's maximum subtracted.
+  FOVEA_INLINE Weights(FwdScores<kSpec>& s, Warp& warp, const FwdParams& p, bool relative)
+      : s_(s), warp_(warp), scale_log2_(exponent_scale<kSpec>(p)) {
     FOVEA_UNROLL
     for (i32 i = 0; i < 2 * Warp::kRowBlocks; ++i) {
-      shift_[i] = softmax_shift(warp.stats[i / 2].max[i % 2], scale_log2_);
+      shift_[i] = relative ? 0.0F : softmax_base(warp.stats[i / 2].max[i % 2]) * scale_log2_;
       sum_[2 * i] = warp.stats[i / 2].sum[i % 2];  // two chains of additions: half the latency
       sum_[2 * i + 1] = 0.0F;
     }
@@ -215,12 +236,12 @@ class Weights {
 };
 
 // O += P V for the warp's rows and one key block; P is s as weights, narrowed. The exponentials of the next pair of key
-// tiles run between the products of this one.
+// tiles run between the products of this one. relative: see Weights.
 template <FwdSpec kSpec>
-FOVEA_INLINE void value_product(FwdMmaWarp<kSpec>& warp, FwdScores<kSpec>& s, const VView<kSpec>& v,
-                                const FwdParams& p) {
+FOVEA_INLINE void value_product(FwdMmaWarp<kSpec>& warp, FwdScores<kSpec>& s, const VView<kSpec>& v, const FwdParams& p,
+                                bool relative) {
   using Warp = FwdMmaWarp<kSpec>;
-  Weights<kSpec> weights(s, warp, p);
+  Weights<kSpec> weights(s, warp, p, relative);
   weights.weigh_part(0, 0, 1);
   FOVEA_UNROLL
   for (i32 tile = 0; tile < Warp::kKeyTiles; tile += 2) {
@@ -250,9 +271,9 @@ FOVEA_INLINE void finish_warp(const FwdMmaWarp<kSpec>& warp, const FwdTask& task
                               i32 warp_row) {
   using Warp = FwdMmaWarp<kSpec>;
   const FwdParams& p = task.p;
-  f32 sink_log2 = kMinusInfinity;
+  f32 sink = kMinusInfinity;
   if (kSpec.rows == Rows::head && p.sink != nullptr) {
-    sink_log2 = isa::ld_global<f32>(p.sink + task.tile.head_q * p.sink_stride) * kLog2E;
+    sink = isa::ld_global<f32>(p.sink + task.tile.head_q * p.sink_stride);
   }
   const LdmatrixView<kSpec.o_tile(), LdmatrixPattern::a_row_major> o_view(stage);
   FOVEA_UNROLL
@@ -263,13 +284,20 @@ FOVEA_INLINE void finish_warp(const FwdMmaWarp<kSpec>& warp, const FwdTask& task
       const RowPlace place = row_place<kSpec>(p, task.seq, task.tile, row + 16 * block + 8 * half);
       const bool inside = place.query < task.seq.q_rows;
       if (kSpec.rows == Rows::group && p.sink != nullptr) {
-        sink_log2 = isa::ld_global<f32>(p.sink + place.head * p.sink_stride) * kLog2E;
+        sink = isa::ld_global<f32>(p.sink + place.head * p.sink_stride);
       }
-      const f32 max_log2 = warp.stats[block].max[half] * (kSpec.folded_scale() ? p.scale_log2 : 1.0F);
+      const f32 max = warp.stats[block].max[half];
       const f32 sum = quad_sum(warp.stats[block].sum[half]);
-      const RowResult result = place.query < task.seq.q_used ? finish_row(max_log2, sum, sink_log2) : kEmptyRow;
+      const RowResult result =
+          place.query < task.seq.q_used ? finish_row(max * natural_scale<kSpec>(p), sum, sink) : kEmptyRow;
       if (p.lse != nullptr && inside && (isa::laneid() & 3U) == 0) {
-        store_lse(p, task.seq, task.tile, place, result.lse);
+        f32* lse = lse_of(p, task.seq, task.tile, place);
+        if (p.num_splits == 1) {
+          isa::st_global<f32>(lse, result.lse);
+        } else {
+          isa::st_global<f32>(lse, max * natural_scale<kSpec>(p));
+          isa::st_global<f32>(lse + 1, place.query < task.seq.q_used ? sum : 0.0F);
+        }
       }
       if constexpr (kSpec.out == Element::fp32) {
         f32* out = static_cast<f32*>(p.out.data) + place.out;
@@ -472,10 +500,12 @@ class FwdMma {
     if constexpr (kRagged && kSpec.prefetch_views()) views.fetch(task_, view_bases_, lane_row_, key0);
     FwdScores<kSpec> s;
     score_product<kSpec>(s, q_view_, KView<kSpec>(keys_.k_tile(slot_)));
-    if constexpr (!kSpec.folded_scale()) transform_scores<kSpec>(s, task_.p);
+    // A bias in whole vectors takes the scale with it.
+    constexpr bool kScaledByBias = kSpec.score == ScoreForm::biased && kSpec.loads != Loads::any;
+    if constexpr (!kSpec.folded_scale() && !kScaledByBias) transform_scores<kSpec>(s, task_.p);
     if constexpr (kRagged && kSpec.views()) {
       if constexpr (!kSpec.prefetch_views()) views.fetch(task_, view_bases_, lane_row_, key0);
-      views.apply(s, task_.p);
+      views.apply(s, task_.p, kSpec.loads == Loads::any || class_ != ValueClass::all);
     }
     if (kRagged && (!kSpec.views() || block < blocks_.clean_first || block >= blocks_.clean_last)) {
       for_each_row<kSpec>(lane_row_, [&](i32 row_block, i32 half, i32 row) {
@@ -487,7 +517,9 @@ class FwdMma {
       for (i32 row_block = 0; row_block < Warp::kRowBlocks; ++row_block) level_visible(s[row_block]);
     }
     raise_maxima<kSpec>(warp_, s, task_.p);
-    value_product<kSpec>(warp_, s, VView<kSpec>(keys_.v_tile(slot_)), task_.p);
+    const bool relative = kRagged && class_ != ValueClass::all;
+    if (relative) subtract_maxima<kSpec>(s, warp_);
+    value_product<kSpec>(warp_, s, VView<kSpec>(keys_.v_tile(slot_)), task_.p, relative);
     advance();
   }
 

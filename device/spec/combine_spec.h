@@ -31,8 +31,8 @@ struct CombineParams {
   i64 sink_stride;
   const i32* cu_q;  // [B+1]; null: [B, S] storage
   i64 cu_q_stride;
-  const f32* partial_out;  // [num_splits, rows, num_heads_q, head_dim_v], each normalised by its own sum
-  const f32* partial_lse;  // [num_splits, rows, num_heads_q]
+  const f32* partial_out;   // [num_splits, rows, num_heads_q, head_dim_v], each normalised by its own sum
+  const f32* partial_sums;  // [num_splits, rows, num_heads_q, 2]: the largest score and the sum of weights against it
 
   i32 batch, num_heads_q, head_dim_v;
   i32 seqlen_q;  // rows of storage of a batch entry; varlen: of all sequences together

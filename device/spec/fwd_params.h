@@ -44,7 +44,9 @@ struct FwdParams {
   i64 page_b, page_p;
   ScoreTensor mask;  // of bytes; 0 = hidden. ScoreForm::masked and biased
   ScoreTensor bias;  // of bias_element; ScoreForm::biased
-  // Split s of the keys writes its out and lse this many elements further on.
+  // Split s of the keys writes its out and lse this many elements further on. Where there are several, lse takes two
+  // numbers per row, the maximum of its scores and the sum of the weights: a maximum of -1e30 leaves no
+  // digits for the logarithm of a sum.
   i64 out_split, lse_split;
 
   i32 batch, num_heads_q, group;  // group = num_heads_q / num_heads_kv
@@ -65,9 +67,10 @@ struct FwdParams {
   i32 left, right;
   i32 bottom_right;
 
-  f32 scale_log2;    // softmax_scale * log2(e)
-  f32 softcap_log2;  // softcap * log2(e); 0 = off; not for ScoreForm::scaled
-  f32 softcap_in;    // 2 * log2(e) * softmax_scale / softcap: what the product is multiplied by inside tanh
+  f32 scale;       // softmax_scale
+  f32 scale_log2;  // softmax_scale * log2(e)
+  f32 softcap;     // 0 = off; only where the exponent does not take the scale
+  f32 softcap_in;  // 2 * log2(e) * softmax_scale / softcap: what the product is multiplied by inside tanh
 };
 
 static_assert(sizeof(FwdParams) % 8 == 0);

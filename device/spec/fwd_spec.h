@@ -11,8 +11,8 @@ namespace fovea {
 enum class Element : u8 { bf16, fp16, fp32 };
 
 // scaled: one positive softmax_scale, folded into the exponent. general: scores are transformed first, one by one
-// (softcap, or a scale that is zero or negative). masked: scaled, with a bool mask. biased: general, with an additive
-// bias, and a mask where the call has one. With Loads::any a biased kernel serves calls with neither as well.
+// (softcap, or a scale that is zero or negative). masked: scaled, with a bool mask. biased: any scale, with an additive
+// bias, and a mask where the call has one; with Loads::any also softcap, and calls with neither mask nor bias.
 enum class ScoreForm : u8 { scaled, general, masked, biased };
 
 // How rows of q, k and v reach shared memory. vector: 16 bytes at a time, every row as wide as the tile. paged: the
@@ -48,9 +48,13 @@ struct FwdSpec {
   // Whether mask or bias may be present, and whether the exponent takes the scale.
   constexpr bool views() const { return score == ScoreForm::masked || score == ScoreForm::biased; }
   constexpr bool folded_scale() const { return score == ScoreForm::scaled || score == ScoreForm::masked; }
-  // Whether mask and bias of a block are in registers before its scores are: where they fit beside the output.
+  // Whether mask and bias of a block are fetched before its scores are computed: where registers allow it, counted per
+  // lane for output, scores and the fetched words.
   constexpr bool prefetch_views() const {
-    return views() && loads != Loads::any && head_dim_v * rows_per_warp <= 64 * 32;
+    const i32 score_registers = rows_per_warp * tile_n / 32;
+    const i32 words =
+        score == ScoreForm::masked ? score_registers / 4 : score_registers / (bias == Element::fp32 ? 1 : 2);
+    return views() && loads != Loads::any && rows_per_warp * head_dim_v / 32 + score_registers + words <= 230;
   }
   constexpr i32 warps() const { return tile_m / rows_per_warp; }
   constexpr i32 threads() const { return warps() * 32; }

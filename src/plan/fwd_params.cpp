@@ -92,8 +92,9 @@ FwdParams make_fwd_params(const Plan& plan, const ForwardOperands& operands, flo
       .left = p.has_window_left ? clamp_far(diagonal - p.window_left) : -kFarKeys,
       .right = clamp_far(right),
       .bottom_right = p.has_offset ? 0 : 1,
+      .scale = p.softmax_scale,
       .scale_log2 = static_cast<f32>(scale_log2),
-      .softcap_log2 = static_cast<f32>(static_cast<double>(p.softcap) * std::numbers::log2e),
+      .softcap = p.softcap,
       .softcap_in = p.softcap > 0.0F ? static_cast<f32>(2.0 * scale_log2 / static_cast<double>(p.softcap)) : 0.0F};
   if (plan.num_splits == 1) return params;
   const SplitParts layout = split_parts(plan, operands);
@@ -101,10 +102,10 @@ FwdParams make_fwd_params(const Plan& plan, const ForwardOperands& operands, flo
   params.out = {parts, params.seqlen_q * row, row, p.head_dim_v};
   params.out_split = layout.rows * row;
   params.lse = parts + layout.lse;
-  params.lse_b = params.seqlen_q * p.num_heads_q;
-  params.lse_h = 1;
-  params.lse_s = p.num_heads_q;
-  params.lse_split = layout.rows * p.num_heads_q;
+  params.lse_b = 2 * params.seqlen_q * p.num_heads_q;
+  params.lse_h = 2;
+  params.lse_s = 2 * p.num_heads_q;
+  params.lse_split = 2 * layout.rows * p.num_heads_q;
   params.sink = nullptr;
   return params;
 }
@@ -115,7 +116,7 @@ SplitParts split_parts(const Plan& plan, const ForwardOperands& operands) {
   if (plan.num_splits == 1) return parts;
   parts.rows = p.q_layout == QLayout::varlen ? operands.rows_q : p.batch * p.seqlen_q;
   parts.lse = plan.num_splits * parts.rows * p.num_heads_q * p.head_dim_v;
-  parts.bytes = 4 * static_cast<std::uint64_t>(parts.lse + plan.num_splits * parts.rows * p.num_heads_q);
+  parts.bytes = 4 * static_cast<std::uint64_t>(parts.lse + 2 * plan.num_splits * parts.rows * p.num_heads_q);
   constexpr std::int64_t kRowsPerCta = kCombineThreads / 32;
   parts.combine_grid = (parts.rows * p.num_heads_q + kRowsPerCta - 1) / kRowsPerCta;
   return parts;
@@ -134,7 +135,7 @@ CombineParams make_combine_params(const Plan& plan, const ForwardOperands& opera
           .cu_q = operands.cu_seqlens_q.data,
           .cu_q_stride = operands.cu_seqlens_q.stride,
           .partial_out = parts,
-          .partial_lse = parts + layout.lse,
+          .partial_sums = parts + layout.lse,
           .batch = static_cast<i32>(p.batch),
           .num_heads_q = static_cast<i32>(p.num_heads_q),
           .head_dim_v = static_cast<i32>(p.head_dim_v),

@@ -10,10 +10,11 @@
 
 namespace fovea {
 
-// Memory for the parts of split keys: fp32 out [num_splits, rows, Hq, Dv], then fp32 lse [num_splits, rows, Hq].
+// Memory for the parts of split keys: fp32 out [num_splits, rows, Hq, Dv], then fp32 maxima and sums [num_splits, rows,
+// Hq, 2].
 struct SplitParts {
   std::int64_t rows = 0;  // of storage, over all batch entries
-  std::int64_t lse = 0;   // where lse begins, in elements
+  std::int64_t lse = 0;   // where maxima and sums begin, in elements
   std::uint64_t bytes = 0;
   std::int64_t combine_grid = 0;  // CTAs of the kernel that merges them
 };

@@ -183,9 +183,9 @@ FwdSpec fwd_mma_spec(const Problem& p, const GpuCaps& gpu) {
   const bool decode = is_decode(p);
   spec.rows = decode ? Rows::group : Rows::head;
   // What a call seldom has takes the kernel that can do all of it.
-  const bool biasless = spec.score == ScoreForm::biased && p.bias == HeadMode::absent;
+  const bool general_bias = spec.score == ScoreForm::biased && (p.bias == HeadMode::absent || p.softcap != 0.0F);
   const bool plain = spec.score == ScoreForm::scaled;
-  if (!vector_views(p) || biasless || (!plain && (decode || spec.loads != Loads::vector))) {
+  if (!vector_views(p) || general_bias || (!plain && (decode || spec.loads != Loads::vector))) {
     spec.score = ScoreForm::biased;
     spec.loads = Loads::any;
   } else if (spec.score == ScoreForm::biased) {

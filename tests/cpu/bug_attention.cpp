@@ -8,6 +8,7 @@
 #include <string>
 
 #include "cases/compare.h"
+#include "cpu/bug_backend.h"
 #include "cpu/bug_support.h"
 #include "reference/plain.h"
 #include "reference/reference.h"
@@ -183,7 +184,7 @@ Attention& Attention::run() {
   lse_.poison();
   fovea_error error{};
   error.struct_size = sizeof(error);
-  EXPECT_EQ(fovea_forward(context_, &args_, &error), FOVEA_OK) << text(error);
+  EXPECT_EQ(forward(context_, args_, &error), FOVEA_OK) << text(error);
   return *this;
 }
 
