@@ -19,6 +19,9 @@ struct RowStats {
 
 FOVEA_INLINE RowStats empty_rows() { return {{kMinusInfinity, kMinusInfinity}, {0.0F, 0.0F}}; }
 
+// A row that is no query begins at a maximum that nothing outgrows: what the warp decides depends on queries alone.
+inline constexpr f32 kNoQuery = -kMinusInfinity;
+
 // Maximum and sum over the four lanes that share a row.
 FOVEA_INLINE f32 quad_max(f32 x) {
   x = isa::max(x, isa::shfl_bfly(x, 1U));
@@ -62,17 +65,24 @@ FOVEA_INLINE f32 row_max(const Array<FragC, kKeyTiles>& s, i32 half, f32 before)
   return quad_max(result);
 }
 
-// Whether a row's maximum has outgrown the one in use; true as well while there is none.
+// Whether a row's maximum has outgrown the one in use; the first one always has.
 FOVEA_INLINE bool outgrown(f32 seen, f32 in_use, f32 scale_log2) {
-  return !((seen - in_use) * scale_log2 <= kRescaleSlack);
+  return (seen - in_use) * scale_log2 > kRescaleSlack;
 }
 
 // What weights are taken against. A row that has seen no key keeps max = -inf; its weights become exp2(-inf) = 0.
-FOVEA_INLINE f32 softmax_base(f32 max) { return max == kMinusInfinity ? 0.0F : max; }
+FOVEA_INLINE f32 softmax_base(f32 max) { return isa::max(max, -max) == -kMinusInfinity ? 0.0F : max; }
+
+// The maximum itself where its product with the exponent's scale is not finite, else 0.
+FOVEA_INLINE f32 far_base(f32 max, f32 scale_log2) {
+  const f32 base = softmax_base(max);
+  return base * scale_log2 * 0.0F == 0.0F ? 0.0F : base;
+}
 
 // Moves a row to a new maximum. Returns the factor by which its accumulators must shrink.
 FOVEA_INLINE f32 raise_max(RowStats& stats, i32 half, f32 max, f32 scale_log2) {
-  const f32 factor = isa::ex2_approx_ftz((stats.max[half] - softmax_base(max)) * scale_log2);
+  const f32 moved = isa::ex2_approx_ftz((stats.max[half] - softmax_base(max)) * scale_log2);
+  const f32 factor = stats.max[half] == max ? 1.0F : moved;
   stats.max[half] = max;
   stats.sum[half] *= factor;
   return factor;

@@ -47,7 +47,7 @@ FOVEA_INLINE SplitWeights split_weights(const CombineParams& p, i64 row) {
 
 template <CombineSpec kSpec>
 FOVEA_INLINE void combine(const CombineParams& p) {
-  constexpr i32 kCols = kSpec.head_dim_v / 32;  // per lane: lane, lane + 32, ...
+  constexpr i32 kCols = 256 / 32;  // per lane: lane, lane + 32, ...; those past the head dim are passed over
   const i32 lane = static_cast<i32>(isa::laneid());
   const i64 row =
       static_cast<i64>(isa::ctaid_x()) * (kCombineThreads / 32) + static_cast<i32>(isa::tid_x()) / 32;  // of all heads
@@ -78,6 +78,7 @@ FOVEA_INLINE void combine(const CombineParams& p) {
       FOVEA_UNROLL
       for (i32 c = 0; c < kCols; ++c) {
         const i32 col = lane + 32 * c;
+        if (32 * c >= p.head_dim_v) break;
         if (col < p.head_dim_v) sum[c] = isa::fma_rn(weight, isa::ld_global<f32>(out + col), sum[c]);
       }
     }

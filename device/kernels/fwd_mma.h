@@ -179,17 +179,14 @@ FOVEA_INLINE void raise_maxima(FwdMmaWarp<kSpec>& warp, const FwdScores<kSpec>& 
   }
 }
 
-// Scores minus their rows' maxima: the product of either with a scale may be out of range where that of their
-// difference is not.
+// Subtracts a row's maximum from its scores where the maximum times the exponent's scale is out of range.
 template <FwdSpec kSpec>
-FOVEA_INLINE void subtract_maxima(FwdScores<kSpec>& s, const FwdMmaWarp<kSpec>& warp) {
-  FOVEA_UNROLL
-  for (i32 block = 0; block < FwdMmaWarp<kSpec>::kRowBlocks; ++block) {
+FOVEA_INLINE void subtract_far_maxima(FwdScores<kSpec>& s, const FwdMmaWarp<kSpec>& warp, const FwdParams& p) {
+  for_each_row<kSpec>(0, [&](i32 block, i32 half, i32) {
+    const f32 base = far_base(warp.stats[block].max[half], exponent_scale<kSpec>(p));
     FOVEA_UNROLL
-    for (i32 i = 0; i < 4 * FwdMmaWarp<kSpec>::kKeyTiles; ++i) {
-      s[block][i / 4].reg[i % 4] -= softmax_base(warp.stats[block].max[i / 2 % 2]);
-    }
-  }
+    for (i32 i = 0; i < 2 * FwdMmaWarp<kSpec>::kKeyTiles; ++i) s[block][i / 2].reg[2 * half + i % 2] -= base;
+  });
 }
 
 // Scores -> weights, a pair of n8 tiles at a time and element by element, so that exponentials run between the products
@@ -200,12 +197,13 @@ class Weights {
   static constexpr i32 kPairElements = 8 * Warp::kRowBlocks;
 
  public:
-  // `relative`: scores have had the row's maximum subtracted.
-  FOVEA_INLINE Weights(FwdScores<kSpec>& s, Warp& warp, const FwdParams& p, bool relative)
+  // `far`: scores went through subtract_far_maxima().
+  FOVEA_INLINE Weights(FwdScores<kSpec>& s, Warp& warp, const FwdParams& p, bool far)
       : s_(s), warp_(warp), scale_log2_(exponent_scale<kSpec>(p)) {
     FOVEA_UNROLL
     for (i32 i = 0; i < 2 * Warp::kRowBlocks; ++i) {
-      shift_[i] = relative ? 0.0F : softmax_base(warp.stats[i / 2].max[i % 2]) * scale_log2_;
+      const f32 max = warp.stats[i / 2].max[i % 2];
+      shift_[i] = (softmax_base(max) - (far ? far_base(max, scale_log2_) : 0.0F)) * scale_log2_;
       sum_[2 * i] = warp.stats[i / 2].sum[i % 2];  // two chains of additions: half the latency
       sum_[2 * i + 1] = 0.0F;
     }
@@ -236,12 +234,12 @@ class Weights {
 };
 
 // O += P V for the warp's rows and one key block; P is s as weights, narrowed. The exponentials of the next pair of key
-// tiles run between the products of this one. relative: see Weights.
+// tiles run between the products of this one. far: see Weights.
 template <FwdSpec kSpec>
 FOVEA_INLINE void value_product(FwdMmaWarp<kSpec>& warp, FwdScores<kSpec>& s, const VView<kSpec>& v, const FwdParams& p,
-                                bool relative) {
+                                bool far) {
   using Warp = FwdMmaWarp<kSpec>;
-  Weights<kSpec> weights(s, warp, p, relative);
+  Weights<kSpec> weights(s, warp, p, far);
   weights.weigh_part(0, 0, 1);
   FOVEA_UNROLL
   for (i32 tile = 0; tile < Warp::kKeyTiles; tile += 2) {
@@ -295,8 +293,9 @@ FOVEA_INLINE void finish_warp(const FwdMmaWarp<kSpec>& warp, const FwdTask& task
         if (p.num_splits == 1) {
           isa::st_global<f32>(lse, result.lse);
         } else {
-          isa::st_global<f32>(lse, max * natural_scale<kSpec>(p));
-          isa::st_global<f32>(lse + 1, place.query < task.seq.q_used ? sum : 0.0F);
+          const bool query = place.query < task.seq.q_used;
+          isa::st_global<f32>(lse, query ? max * natural_scale<kSpec>(p) : kMinusInfinity);
+          isa::st_global<f32>(lse + 1, query ? sum : 0.0F);
         }
       }
       if constexpr (kSpec.out == Element::fp32) {
@@ -476,6 +475,11 @@ class FwdMma {
     for (i32 block = 0; block < Warp::kRowBlocks; ++block) {
       warp_.stats[block] = empty_rows();
       FOVEA_UNROLL
+      for (i32 half = 0; half < 2; ++half) {
+        const i32 row = lane_row_ + 16 * block + 8 * half;
+        if (query_of<kSpec>(task_.p, row) >= task_.seq.q_used) warp_.stats[block].max[half] = kNoQuery;
+      }
+      FOVEA_UNROLL
       for (i32 n = 0; n < Warp::kOutTiles; ++n) warp_.o[block][n] = zero_accumulator();
     }
     slot_ = 0;
@@ -517,9 +521,9 @@ class FwdMma {
       for (i32 row_block = 0; row_block < Warp::kRowBlocks; ++row_block) level_visible(s[row_block]);
     }
     raise_maxima<kSpec>(warp_, s, task_.p);
-    const bool relative = kRagged && class_ != ValueClass::all;
-    if (relative) subtract_maxima<kSpec>(s, warp_);
-    value_product<kSpec>(warp_, s, VView<kSpec>(keys_.v_tile(slot_)), task_.p, relative);
+    const bool far = kRagged && class_ != ValueClass::all;
+    if (far) subtract_far_maxima<kSpec>(s, warp_, task_.p);
+    value_product<kSpec>(warp_, s, VView<kSpec>(keys_.v_tile(slot_)), task_.p, far);
     advance();
   }
 

@@ -7,7 +7,6 @@ namespace fovea {
 
 struct CombineSpec {
   Element out = Element::bf16;
-  i32 head_dim_v = 128;  // an upper bound of the head dim, a multiple of 32
 
   constexpr bool operator==(const CombineSpec&) const = default;
 };
@@ -18,9 +17,8 @@ inline constexpr i32 kMaxSplits = 256;
 constexpr SmemPlan plan_smem(const CombineSpec&) { return {}; }
 
 constexpr u64 digest(const CombineSpec& spec) {
-  const auto& [out, head_dim_v] = spec;
-  return 0x636f6d62696e65ULL ^ (u64{static_cast<u32>(out)} << 56U) ^ (u64{static_cast<u32>(head_dim_v)} << 60U) ^
-         static_cast<u64>(head_dim_v);
+  const auto& [out] = spec;
+  return 0x636f6d62696e65ULL ^ (u64{static_cast<u32>(out)} << 56U);
 }
 
 struct CombineParams {

@@ -25,6 +25,9 @@ TileShape largest_tile(KernelId kernel) {
   return kernel == KernelId::cpu_fwd_amx_bf16 ? TileShape{512, 256} : TileShape{768, 128};
 }
 
+// Rows per task in batch-invariant mode: whole register tiles of every engine.
+constexpr std::int64_t kInvariantTileRows = 192;
+
 std::int32_t choose_splits(const Problem& problem, std::int64_t tasks, int threads) {
   if (problem.requested_splits > 0) return problem.requested_splits;
   if (problem.batch_invariant) {
@@ -82,9 +85,13 @@ Plan make_cpu_plan(const Problem& problem, const Choice& choice, const Caps& cap
   const std::int64_t even = ceil_div(rows, ceil_div(rows, plan.tile_m));  // rows of one task when all have as many
   plan.tile_m = ceil_div(even, 16) * 16;
   plan.tile_n = std::min(largest.tile_n, std::max<std::int64_t>(ceil_div(problem.seqlen_kv, kCpuPanel), 1) * kCpuPanel);
+  if (problem.batch_invariant) {  // nothing that follows from the number or the length of other requests
+    plan.tile_m = kInvariantTileRows;
+    plan.tile_n = largest.tile_n;
+  }
 
   const std::int64_t row_tiles = ceil_div(rows, plan.tile_m);
-  choose_members(plan, pairs * row_tiles, wanted_tasks);
+  if (!problem.batch_invariant) choose_members(plan, pairs * row_tiles, wanted_tasks);
   const std::int64_t tasks =
       ceil_div(problem.batch, plan.tile_batches) * ceil_div(problem.num_heads_kv, plan.tile_heads) * row_tiles;
   plan.num_splits = choose_splits(problem, tasks, plan.num_threads);

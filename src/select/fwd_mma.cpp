@@ -102,6 +102,10 @@ i32 tile_width(std::int64_t head_dim) {
   return 256;
 }
 
+// Those of the kernels that serve anything.
+i32 universal_width(std::int64_t head_dim) { return head_dim <= 64 ? 64 : (head_dim <= 128 ? 128 : 256); }
+constexpr i32 kMinAnyWidth = 64;
+
 std::int64_t heads_per_group(const Problem& p) {
   return p.num_heads_kv > 0 ? std::max<std::int64_t>(p.num_heads_q / p.num_heads_kv, 1) : 1;
 }
@@ -182,14 +186,19 @@ FwdSpec fwd_mma_spec(const Problem& p, const GpuCaps& gpu) {
   spec.loads = loads_of(p, spec.head_dim_qk, spec.head_dim_v);
   const bool decode = is_decode(p);
   spec.rows = decode ? Rows::group : Rows::head;
-  // What a call seldom has takes the kernel that can do all of it.
+  // What a call seldom has takes the kernel that can do all of it, of which there are few.
   const bool general_bias = spec.score == ScoreForm::biased && (p.bias == HeadMode::absent || p.softcap != 0.0F);
-  const bool plain = spec.score == ScoreForm::scaled;
+  const bool plain = spec.score == ScoreForm::scaled && !(decode && spec.loads == Loads::any);
   if (!vector_views(p) || general_bias || (!plain && (decode || spec.loads != Loads::vector))) {
     spec.score = ScoreForm::biased;
     spec.loads = Loads::any;
+    spec.head_dim_qk = spec.head_dim_v = universal_width(std::max(p.head_dim_qk, p.head_dim_v));
   } else if (spec.score == ScoreForm::biased) {
     spec.bias = element_of(p.bias_dtype);
+  }
+  if (spec.loads == Loads::any) {
+    spec.head_dim_qk = std::max(spec.head_dim_qk, kMinAnyWidth);
+    spec.head_dim_v = std::max(spec.head_dim_v, kMinAnyWidth);
   }
   spec.store = gpu.sm >= 90 ? Store::stmatrix : Store::vector;
   const MmaUse use = decode ? MmaUse::decode : (spec.score == ScoreForm::biased ? MmaUse::biased : MmaUse::prefill);
@@ -204,9 +213,9 @@ FwdSpec fwd_mma_spec(const Problem& p, const GpuCaps& gpu) {
 
 std::int32_t fwd_mma_splits(const Problem& p, const GpuCaps& gpu) {
   if (p.requested_splits > 0) return std::min(p.requested_splits, kMaxSplits);
-  if (p.batch_invariant) {
+  if (p.batch_invariant) {  // two at least: in company of a longer request there would be a second, empty one
     return static_cast<std::int32_t>(
-        std::clamp<std::int64_t>(ceil_div(p.seqlen_kv, std::int64_t{kInvariantSplitKeys}), 1, kMaxSplits));
+        std::clamp<std::int64_t>(ceil_div(p.seqlen_kv, std::int64_t{kInvariantSplitKeys}), 2, kMaxSplits));
   }
   const MmaUse use =
       is_decode(p) ? MmaUse::decode : (score_form(p) == ScoreForm::biased ? MmaUse::biased : MmaUse::prefill);
@@ -265,12 +274,8 @@ std::string to_cpp(const FwdSpec& spec) {
              ", .min_ctas = ", min_ctas, "}");
 }
 
-std::string to_cpp(const CombineSpec& spec) {
-  return cat("{.out = ", cpp(spec.out), ", .head_dim_v = ", spec.head_dim_v, "}");
-}
+std::string to_cpp(const CombineSpec& spec) { return cat("{.out = ", cpp(spec.out), "}"); }
 
-CombineSpec combine_spec(const Problem& p) {
-  return {.out = element_of(p.out_dtype), .head_dim_v = tile_width(p.head_dim_v)};
-}
+CombineSpec combine_spec(const Problem& p) { return {.out = element_of(p.out_dtype)}; }
 
 }  // namespace fovea

@@ -8,8 +8,8 @@
 #include <string>
 
 #include "cases/compare.h"
-#include "cpu/bug_backend.h"
 #include "cpu/bug_support.h"
+#include "cpu/test_backend.h"
 #include "reference/plain.h"
 #include "reference/reference.h"
 
@@ -184,7 +184,7 @@ Attention& Attention::run() {
   lse_.poison();
   fovea_error error{};
   error.struct_size = sizeof(error);
-  EXPECT_EQ(forward(context_, args_, &error), FOVEA_OK) << text(error);
+  EXPECT_EQ(test_backend::forward(context_, args_, &error), FOVEA_OK) << text(error);
   return *this;
 }
 

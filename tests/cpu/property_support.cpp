@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "cases/run.h"
+#include "cpu/test_backend.h"
 
 namespace fovea::property {
 namespace {
@@ -99,7 +100,7 @@ Answer::Answer(fovea_context* context, fovea_forward_args args) : Answer(args) {
   args.lse = lse_;
   fovea_error error{};
   error.struct_size = sizeof(error);
-  const fovea_status status = fovea_forward(context, &args, &error);
+  const fovea_status status = test_backend::forward(context, args, &error);
   if (status != FOVEA_OK) RC_FAIL(std::string(error.code) + ": " + error.asked + "; " + error.allowed);
 }
 

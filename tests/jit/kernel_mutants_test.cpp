@@ -28,7 +28,7 @@ const Mutant kMutants[] = {
     {"barrier_after_the_wait_dropped", "device/kernels/fwd_mma.h",
      "isa::syncthreads();                      // for all;", "// for all;", model::Code::uninitialised_memory},
     {"output_staged_over_tiles_in_use", "device/kernels/fwd_mma.h",
-     "if (!isa::bar_red_or(0, kSpec.threads(), !(finite == 0.0F))) return;", "if (finite == 0.0F) return;",
+     "isa::redux_or(isa::bar_red_or(0, kSpec.threads(), !(zero == 0.0F)) ? 1U : 0U) == 0U", "zero == 0.0F",
      model::Code::race},
     {"output_read_before_it_is_staged", "device/kernels/fwd_mma.h", "      isa::syncthreads();\n      store_rows",
      "      store_rows", model::Code::race},

@@ -1,5 +1,5 @@
 // Device memory is DeviceCall's business; every range of every tensor is copied there and back.
-#include "cpu/bug_backend.h"
+#include "cpu/test_backend.h"
 
 #include <gtest/gtest.h>
 
@@ -10,11 +10,11 @@
 
 #include "cases/device_call.h"
 
-namespace fovea::bugs {
+namespace fovea::test_backend {
 namespace {
 
-constexpr double kModelScores = 3e6;  // of one call: seconds on the model
-constexpr double kModelHeads = 4096;  // batch entries times heads: a CTA each at least
+constexpr double kModelScores = 3e6;             // of one call: seconds on the model
+constexpr double kModelHeads = 4096;             // batch entries times heads: a CTA each at least
 constexpr std::size_t kCopiedBytes = 1U << 31U;  // of one call
 
 struct Tally : ::testing::Environment {
@@ -23,8 +23,8 @@ struct Tally : ::testing::Environment {
 
   void TearDown() override {
     if (backend == "cpu") return;
-    for (const auto& [where, count] : calls) std::printf("bug report calls, %s: %d\n", where.c_str(), count);
-    EXPECT_GT(calls["ran on " + backend], 0) << "no call ran on the backend that was asked for";
+    for (const auto& [where, count] : calls) std::printf("calls %s: %d\n", where.c_str(), count);
+    EXPECT_GT(calls["that ran on " + backend], 0) << "no call ran on the backend that was asked for";
   }
 };
 
@@ -66,7 +66,7 @@ fovea_status forward(fovea_context* context, const fovea_forward_args& args, fov
   fovea_forward_args elsewhere = args;
   elsewhere.backend = model ? FOVEA_BACKEND_MODEL : FOVEA_BACKEND_CUDA;
   const auto on_cpu = [&](const char* why) {
-    ++tally().calls[std::string("on the cpu: ") + why];
+    ++tally().calls[std::string("that ran on the cpu: ") + why];
     return fovea_forward(context, &args, error);
   };
   if (fovea_supports(context, &args, nullptr) != FOVEA_OK) return on_cpu("refused anywhere");
@@ -82,8 +82,8 @@ fovea_status forward(fovea_context* context, const fovea_forward_args& args, fov
   if (status == FOVEA_HEAD_DIM || status == FOVEA_ALIGNMENT || status == FOVEA_DTYPE || status == FOVEA_UNSUPPORTED) {
     return on_cpu("no GPU kernel serves it");
   }
-  ++tally().calls["ran on " + at_start.backend];
+  ++tally().calls["that ran on " + at_start.backend];
   return status;
 }
 
-}  // namespace fovea::bugs
+}  // namespace fovea::test_backend

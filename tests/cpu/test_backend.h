@@ -1,0 +1,13 @@
+// Where the calls of bug report and property tests run: FOVEA_TEST_BACKEND is cpu (the default), model or cuda. A call
+// that no GPU kernel serves (fp32 tensors, a head dim above 256), or that is too large for the model or for copies,
+// runs on the cpu backend instead; how many did, and why, is printed at the end.
+#pragma once
+
+#include "fovea/fovea.h"
+
+namespace fovea::test_backend {
+
+// fovea_forward on that backend, with tensors in host memory before and after.
+fovea_status forward(fovea_context* context, const fovea_forward_args& args, fovea_error* error);
+
+}  // namespace fovea::test_backend
