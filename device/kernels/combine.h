@@ -1,6 +1,6 @@
 // combine: merges the partial results of split keys, which fwd_mma wrote: with m_s the largest score of split s, l_s
 // the sum of its weights and m the largest m_s, split s weighs w_s = l_s exp(m_s - m), and out = sum w_s out_s / sum
-// w_s. The sink joins here, once. One warp per row and head; a split without keys has l_s = 0 and is not read.
+// w_s. The sink joins here, once. One warp per row and head; a split without keys has l_s = 0.
 #pragma once
 
 #include "attention/epilogue.h"
@@ -47,7 +47,8 @@ FOVEA_INLINE SplitWeights split_weights(const CombineParams& p, i64 row) {
 
 template <CombineSpec kSpec>
 FOVEA_INLINE void combine(const CombineParams& p) {
-  constexpr i32 kCols = 256 / 32;  // per lane: lane, lane + 32, ...; those past the head dim are passed over
+  constexpr i32 kCols = 256 / 32;  // per lane: lane, lane + 32, ...; those past the head dim are not stored
+  constexpr i32 kAtOnce = 4;
   const i32 lane = static_cast<i32>(isa::laneid());
   const i64 row =
       static_cast<i64>(isa::ctaid_x()) * (kCombineThreads / 32) + static_cast<i32>(isa::tid_x()) / 32;  // of all heads
@@ -69,17 +70,22 @@ FOVEA_INLINE void combine(const CombineParams& p) {
   for (i32 i = 0; i < kCols; ++i) sum[i] = 0.0F;
   FOVEA_UNROLL
   for (i32 group = 0; group < SplitWeights::kPerLane; ++group) {
-    const i32 splits = min(32, p.num_splits - 32 * group);
-    for (i32 i = 0; i < splits; ++i) {
-      const f32 weight = isa::shfl_idx(w.weight[group], static_cast<u32>(i));
-      if (weight == 0.0F) continue;
-      const i64 split_row = static_cast<i64>(32 * group + i) * p.rows * p.num_heads_q + row;
-      const f32* out = p.partial_out + split_row * p.head_dim_v;
+    for (i32 first = 0; first < 32 && 32 * group + first < p.num_splits; first += kAtOnce) {
+      Array<Array<f32, kCols>, kAtOnce> part;  // every load is under way before the first is used; none is conditional
       FOVEA_UNROLL
-      for (i32 c = 0; c < kCols; ++c) {
-        const i32 col = lane + 32 * c;
-        if (32 * c >= p.head_dim_v) break;
-        if (col < p.head_dim_v) sum[c] = isa::fma_rn(weight, isa::ld_global<f32>(out + col), sum[c]);
+      for (i32 i = 0; i < kAtOnce; ++i) {
+        const i64 split = min(32 * group + first + i, p.num_splits - 1);
+        const f32* out = p.partial_out + (split * p.rows * p.num_heads_q + row) * p.head_dim_v;
+        FOVEA_UNROLL
+        for (i32 c = 0; c < kCols; ++c) part[i][c] = isa::ld_global<f32>(out + min(lane + 32 * c, p.head_dim_v - 1));
+      }
+      FOVEA_UNROLL
+      for (i32 i = 0; i < kAtOnce; ++i) {
+        const f32 weight = isa::shfl_idx(w.weight[group], static_cast<u32>(first + i));  // 0 past the last split
+        FOVEA_UNROLL
+        for (i32 c = 0; c < kCols; ++c) {
+          if (weight != 0.0F) sum[c] = isa::fma_rn(weight, part[i][c], sum[c]);
+        }
       }
     }
   }

@@ -22,13 +22,12 @@ FOVEA_INLINE U32x4 gather_elements(const u8* source, i32 bytes) {
   return {word[0], word[1], word[2], word[3]};
 }
 
-// `bytes` of 16 by pieces of kBytes, the rest zero.
+// 16 bytes by pieces of kBytes, or zeros where bytes is 0.
 template <i32 kBytes>
 FOVEA_INLINE void copy_pieces(SmemPtr target, const u8* source, i32 bytes) {
   FOVEA_UNROLL
   for (i32 at = 0; at < 16; at += kBytes) {
-    const i32 left = max(0, min(bytes - at, kBytes));
-    isa::cp_async_ca<kBytes>(target + static_cast<u32>(at), left > 0 ? source + at : source, static_cast<u32>(left));
+    isa::cp_async_ca<kBytes>(target + static_cast<u32>(at), source + at, bytes == 0 ? 0U : static_cast<u32>(kBytes));
   }
 }
 
@@ -77,6 +76,10 @@ class AnyRowCopy {
     if (row < valid && bytes_ > 0) {
       source = row_at(row) + 16 * map_.chunk();
       bytes = bytes_;
+    }
+    if (kLoads == Loads::any && bytes % 16 != 0) {  // the end of a row: no copy may reach past it
+      isa::st_shared<U32x4>(map_.target(tile, pass), gather_elements(source, bytes));
+      return;
     }
     copy(map_.target(tile, pass), source, bytes);
   }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 
 namespace fovea::cases {
 namespace {
@@ -62,6 +63,21 @@ bool holds(const HostRange& range, const void* address) {
   return byte >= range.data && byte < range.data + range.size;
 }
 
+// Views of one tensor overlap: together they are one range, so that one copy serves them all.
+std::vector<HostRange> merged(std::vector<HostRange> ranges) {
+  std::sort(ranges.begin(), ranges.end(), [](const HostRange& a, const HostRange& b) { return a.data < b.data; });
+  std::vector<HostRange> result;
+  for (const HostRange& range : ranges) {
+    if (result.empty() || range.data >= result.back().data + result.back().size) {
+      result.push_back(range);
+      continue;
+    }
+    const auto end = std::max(result.back().data + result.back().size, range.data + range.size);
+    result.back().size = static_cast<std::size_t>(end - result.back().data);
+  }
+  return result;
+}
+
 }  // namespace
 
 std::vector<fovea_tensor*> tensors_of(fovea_forward_args& a) {
@@ -89,7 +105,7 @@ std::vector<HostRange> ranges_of(const fovea_forward_args& args) {
     ranges.push_back(
         {static_cast<std::byte*>(t->data) + low * size, static_cast<std::size_t>((high - low + 1) * size)});
   }
-  return ranges;
+  return merged(std::move(ranges));
 }
 
 DeviceCall::DeviceCall(const fovea_forward_args& args, const std::vector<HostRange>& ranges) : args_(args) {

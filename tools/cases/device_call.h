@@ -20,7 +20,8 @@ struct HostRange {
 // Every tensor of a call, present or not.
 std::vector<fovea_tensor*> tensors_of(fovea_forward_args& args);
 
-// The bytes that each present tensor of a call touches, from its lowest to its highest element.
+// The bytes that the present tensors of a call touch, each from its lowest to its highest element; overlapping ones
+// together.
 std::vector<HostRange> ranges_of(const fovea_forward_args& args);
 
 // Why no CUDA device can be used; empty when one can.
