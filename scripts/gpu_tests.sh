@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
 # What a machine with an NVIDIA GPU can show: the instructions against the model's golden vectors, the kernels against
 # the fp64 reference, the same under compute-sanitizer, real tensors, and a table of speeds where PyTorch is.
-# `make gpu-test` builds first; FOVEA names another binary, CONFORMANCE another folder of the recorder.
+# `make gpu-test` builds first; FOVEA names another binary, CONFORMANCE another folder of the recorder, CALL_TESTS
+# another binary of the call tests.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 readonly fovea="${FOVEA:-build/fovea}"
 readonly conformance="${CONFORMANCE:-build/conformance}"
+readonly call_tests="${CALL_TESTS:-build/tests/fovea_cpu_tests}"
 readonly out="${GPU_TEST_OUT:-build/gpu-test}"
 mkdir -p "$out"
 export FOVEA_LOG="${FOVEA_LOG:-quiet}"
@@ -39,7 +41,14 @@ else
   skip conformance "$conformance/conformance_gpu is not built (tests/conformance/build_gpu.py)"
 fi
 step kernel_cases "$fovea" check --grid kernels --backend cuda
+step feature_cases "$fovea" check --grid features --backend cuda
 step standard_grid "$fovea" check --grid standard --backend cuda
+if [[ -x "$call_tests" ]]; then
+  step bug_reports env FOVEA_TEST_BACKEND=cuda "$call_tests" --gtest_filter='BugReports*'
+  step properties env FOVEA_TEST_BACKEND=cuda "$call_tests" --gtest_filter='Property*'
+else
+  skip bug_reports "$call_tests is not built"
+fi
 for layer in 2 5; do
   step "demo_layer$layer" "$fovea" run --in data/demo.safetensors --prefix "layer$layer." --ignore mask --device cuda \
     --expect "data/demo.safetensors:layer$layer.out" --check
@@ -55,6 +64,8 @@ fi
 if python3 -c 'import torch, sys; sys.exit(not torch.cuda.is_available())' 2>/dev/null; then
   step bench python3 bench/bench_gpu.py --quick --markdown "$out/bench.md"
   tail -4 "$out/bench.log"
+  step bench_features python3 bench/bench_gpu_features.py --markdown "$out/bench_features.md"
+  cat "$out/bench_features.md"
 else
   skip bench "python3 has no torch with CUDA"
 fi

@@ -37,6 +37,21 @@ i32 page_shift(std::int64_t page_size) {
   return std::has_single_bit(size) ? std::countr_zero(size) : -1;
 }
 
+// Turns the outputs of a call into the parts of its splits; the sink is left to the kernel that merges them.
+void write_parts(FwdParams& params, const Plan& plan, const ForwardOperands& operands, float* parts) {
+  const Problem& p = plan.problem;
+  const SplitParts layout = split_parts(plan, operands);
+  const std::int64_t row = p.num_heads_q * p.head_dim_v;
+  params.out = {parts, params.seqlen_q * row, row, p.head_dim_v};
+  params.out_split = layout.rows * row;
+  params.lse = parts + layout.lse;
+  params.lse_b = 2 * params.seqlen_q * p.num_heads_q;
+  params.lse_h = 2;
+  params.lse_s = 2 * p.num_heads_q;
+  params.lse_split = 2 * layout.rows * p.num_heads_q;
+  params.sink = nullptr;
+}
+
 }  // namespace
 
 FwdParams make_fwd_params(const Plan& plan, const ForwardOperands& operands, float* parts) {
@@ -96,17 +111,7 @@ FwdParams make_fwd_params(const Plan& plan, const ForwardOperands& operands, flo
       .scale_log2 = static_cast<f32>(scale_log2),
       .softcap = p.softcap,
       .softcap_in = p.softcap > 0.0F ? static_cast<f32>(2.0 * scale_log2 / static_cast<double>(p.softcap)) : 0.0F};
-  if (plan.num_splits == 1) return params;
-  const SplitParts layout = split_parts(plan, operands);
-  const std::int64_t row = p.num_heads_q * p.head_dim_v;
-  params.out = {parts, params.seqlen_q * row, row, p.head_dim_v};
-  params.out_split = layout.rows * row;
-  params.lse = parts + layout.lse;
-  params.lse_b = 2 * params.seqlen_q * p.num_heads_q;
-  params.lse_h = 2;
-  params.lse_s = 2 * p.num_heads_q;
-  params.lse_split = 2 * layout.rows * p.num_heads_q;
-  params.sink = nullptr;
+  if (plan.num_splits > 1) write_parts(params, plan, operands, parts);
   return params;
 }
 

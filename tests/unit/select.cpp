@@ -6,7 +6,9 @@
 #include <set>
 #include <string>
 
+#include "select/fwd_mma.h"
 #include "select/problem_fields.h"
+#include "select/tuning_mma.h"
 
 namespace fovea::test {
 namespace {
@@ -142,6 +144,33 @@ TEST(ProblemText, names_what_is_given) {
     EXPECT_NE(text.find(part), std::string::npos) << part << " not in " << text;
   }
   EXPECT_EQ(text.find("bias"), std::string::npos);
+}
+
+// Shared memory of one CTA on SM86, SM89 and SM120; every architecture takes these tiles, so that all of them serve.
+TEST(SelectMma, EveryTileFits99KB) {
+  for (const MmaTuning& row : kMmaTuning) {
+    FwdSpec spec;
+    spec.score = ScoreForm::biased;
+    spec.head_dim_qk = spec.head_dim_v = row.max_head_dim;
+    spec.tile_m = row.tile_m, spec.tile_n = row.tile_n, spec.rows_per_warp = row.rows_per_warp;
+    spec.stages = row.stages;
+    EXPECT_TRUE(well_formed(spec)) << row.evidence;
+    EXPECT_LE(plan_smem(spec).bytes, 99U << 10U) << row.evidence;
+  }
+}
+
+TEST(SelectMma, BatchInvariantCallsAreSplitAndTiledAlike) {
+  GpuCaps gpu = architecture_caps(90);
+  gpu.num_sms = 132;
+  Problem alone = problem(FOVEA_BF16);
+  alone.batch_invariant = true;
+  alone.seqlen_q = 1, alone.seqlen_kv = 100;
+  Problem in_company = alone;
+  in_company.batch = 38;
+  EXPECT_EQ(fwd_mma_spec(alone, gpu), fwd_mma_spec(in_company, gpu));
+  in_company.seqlen_kv = 9000;
+  EXPECT_EQ(fwd_mma_spec(alone, gpu), fwd_mma_spec(in_company, gpu));
+  EXPECT_GE(fwd_mma_splits(alone, gpu), 2);
 }
 
 }  // namespace

@@ -1,0 +1,110 @@
+// How fwd_mma's tiles come into shared memory: Q once, K and V block by block; rows at one stride, through a page
+// table, or of any kind.
+#pragma once
+
+#include "kernels/fwd_mma_warp.h"
+#include "tile/copy.h"
+#include "tile/copy_any.h"
+
+namespace fovea::kernels {
+
+// Where the tiles of a stage lie.
+template <FwdSpec kSpec>
+class StageRing {
+  static constexpr SmemPlan kSmem = plan_smem(kSpec);
+
+ public:
+  FOVEA_INLINE explicit StageRing(SmemPtr smem) : StageRing<kSpec>(smem) {}
+  FOVEA_INLINE SmemPtr k_tile(i32 slot) const {
+    return smem_ + kSmem.stage0 + static_cast<u32>(slot) * kSmem.stage_bytes;
+  }
+  FOVEA_INLINE SmemPtr v_tile(i32 slot) const { return k_tile(slot) + kSmem.v_in_stage; }
+
+ private:
+  SmemPtr smem_;
+};
+
+// K and V of one kv head, block by block into the stages of shared memory.
+template <FwdSpec kSpec>
+class KeyLoader : public StageRing<kSpec> {
+ public:
+  FOVEA_INLINE KeyLoader(const FwdTask& task, SmemPtr smem)
+      : StageRing<kSpec>(smem), kv_used_(task.seq.kv_used), k_(source(task.p.k, task)), v_(source(task.p.v, task)) {}
+
+  FOVEA_INLINE void load(i32 block, i32 slot) const {
+    const i32 key0 = block * kSpec.tile_n;
+    k_.copy(this->k_tile(slot), key0, kv_used_ - key0);
+    v_.copy(this->v_tile(slot), key0, kv_used_ - key0);
+  }
+
+ private:
+  // Rows of a head from the sequence's first key on.
+  FOVEA_INLINE static GmemRows<16> source(const RowTensor& tensor, const FwdTask& task) {
+    const i64 element = task.seq.kv_batch * tensor.stride_b + static_cast<i64>(task.seq.kv_begin) * tensor.stride_s +
+                        task.tile.head_kv * tensor.stride_h;
+    return {static_cast<const u8*>(tensor.data) + 2 * element, 2 * tensor.stride_s};
+  }
+
+  i32 kv_used_;
+  RowCopy<kSpec.k_tile(), RowOrder::keys, kSpec.threads(), 16> k_;
+  RowCopy<kSpec.v_tile(), RowOrder::keys, kSpec.threads(), 16> v_;
+};
+
+// The same for rows of any kind.
+template <FwdSpec kSpec>
+requires(kSpec.loads != Loads::vector) class KeyLoader<kSpec> : public StageRing<kSpec> {
+ public:
+  FOVEA_INLINE KeyLoader(const FwdTask& task, SmemPtr smem)
+      : StageRing<kSpec>(smem),
+        task_(task),
+        k_(task.p.head_dim_qk, task.p.align_qkv),
+        v_(task.p.head_dim_v, task.p.align_qkv) {}
+
+  FOVEA_INLINE void load(i32 block, i32 slot) const {
+    const FwdParams& p = task_.p;
+    const i32 key0 = block * kSpec.tile_n;
+    k_.copy(this->k_tile(slot), task_.seq.kv_used - key0, [&](i32 row) { return row_at(p.k, key0 + row); });
+    v_.copy(this->v_tile(slot), task_.seq.kv_used - key0, [&](i32 row) { return row_at(p.v, key0 + row); });
+  }
+
+ private:
+  FOVEA_INLINE const u8* row_at(const RowTensor& tensor, i32 key) const {
+    const FwdParams& p = task_.p;
+    i64 outer = task_.seq.kv_batch;
+    i64 inner = static_cast<i64>(task_.seq.kv_begin) + key;
+    if (kSpec.loads == Loads::paged || p.page_table != nullptr) {
+      const i32 index = p.page_shift >= 0 ? key >> p.page_shift : key / p.page_size;
+      const i32* entry = p.page_table + task_.seq.batch * p.page_b + index * p.page_p;
+      outer = max(0, min(static_cast<i32>(isa::ld_global_nc<u32>(entry)), p.num_pages - 1));
+      inner = key - index * p.page_size;
+    }
+    return static_cast<const u8*>(tensor.data) +
+           2 * (outer * tensor.stride_b + inner * tensor.stride_s + task_.tile.head_kv * tensor.stride_h);
+  }
+
+  const FwdTask& task_;
+  AnyRowCopy<kSpec.k_tile(), RowOrder::keys, kSpec.threads(), kSpec.loads> k_;
+  AnyRowCopy<kSpec.v_tile(), RowOrder::keys, kSpec.threads(), kSpec.loads> v_;
+};
+
+template <FwdSpec kSpec>
+FOVEA_INLINE void load_queries(const FwdTask& task, SmemPtr target) {
+  const FwdParams& p = task.p;
+  const i64 element = task.seq.q_batch * p.q.stride_b + static_cast<i64>(task.seq.q_begin) * p.q.stride_s;
+  const u8* data = static_cast<const u8*>(p.q.data);
+  const i32 row0 = task.tile.row0;
+  const i32 valid = task.seq.q_used * heads_per_tile<kSpec>(p) - row0;
+  if constexpr (kSpec.loads == Loads::any || kSpec.rows == Rows::group) {
+    AnyRowCopy<kSpec.q_tile(), RowOrder::plain, kSpec.threads(), kSpec.loads>(p.head_dim_qk, p.align_qkv)
+        .copy(target, valid, [&](i32 row) {
+          const i32 query = query_of<kSpec>(p, row0 + row);
+          const i32 head = head_of<kSpec>(p, task.tile, row0 + row, query);
+          return data + 2 * (element + query * p.q.stride_s + head * p.q.stride_h);
+        });
+  } else {
+    const GmemRows<16> rows{data + 2 * (element + task.tile.head_q * p.q.stride_h), 2 * p.q.stride_s};
+    RowCopy<kSpec.q_tile(), RowOrder::plain, kSpec.threads(), 16>(rows).copy(target, row0, valid);
+  }
+}
+
+}  // namespace fovea::kernels

@@ -1,0 +1,255 @@
+// The arithmetic of one warp of fwd_mma on one key block: products, scores and weights, all in registers. Which blocks
+// there are, and how their tiles come into shared memory, is left to fwd_mma.h and fwd_mma_loads.h.
+#pragma once
+
+#include "attention/score_views.h"
+#include "attention/softmax.h"
+#include "attention/visibility.h"
+#include "tile/ldmatrix.h"
+#include "tile/mma.h"
+
+namespace fovea::kernels {
+
+// What a tile works on: the call, its tile, and the sequence the tile belongs to.
+struct FwdTask {
+  const FwdParams& p;
+  FwdTile tile;
+  FwdSequence seq;
+};
+
+// What a warp holds: 16-row blocks of scores and output, and their statistics.
+template <FwdSpec kSpec>
+struct FwdMmaWarp {
+  static constexpr i32 kRowBlocks = kSpec.rows_per_warp / 16;
+  static constexpr i32 kKeyTiles = kSpec.tile_n / 8;
+  static constexpr i32 kOutTiles = kSpec.head_dim_v / 8;
+  Array<Array<FragC, kOutTiles>, kRowBlocks> o;
+  Array<RowStats, kRowBlocks> stats;
+};
+
+template <FwdSpec kSpec>
+using FwdScores = Array<Array<FragC, FwdMmaWarp<kSpec>::kKeyTiles>, FwdMmaWarp<kSpec>::kRowBlocks>;
+
+template <FwdSpec kSpec>
+using QView = LdmatrixView<kSpec.q_tile(), LdmatrixPattern::a_row_major>;
+template <FwdSpec kSpec>
+using KView = LdmatrixView<kSpec.k_tile(), LdmatrixPattern::b_k_major>;
+template <FwdSpec kSpec>
+using VView = LdmatrixView<kSpec.v_tile(), LdmatrixPattern::b_n_major>;
+
+// S = Q K^T for the warp's rows and one key block.
+template <FwdSpec kSpec>
+FOVEA_INLINE void score_product(FwdScores<kSpec>& s, const QView<kSpec>& q, const KView<kSpec>& k) {
+  using Warp = FwdMmaWarp<kSpec>;
+  FOVEA_UNROLL
+  for (i32 block = 0; block < Warp::kRowBlocks; ++block) {
+    FOVEA_UNROLL
+    for (i32 tile = 0; tile < Warp::kKeyTiles; ++tile) s[block][tile] = zero_accumulator();
+  }
+  FOVEA_UNROLL
+  for (u32 col = 0; col < static_cast<u32>(kSpec.head_dim_qk); col += 16) {
+    Array<FragA, Warp::kRowBlocks> a;
+    FOVEA_UNROLL
+    for (i32 block = 0; block < Warp::kRowBlocks; ++block) a[block] = load_a(q, static_cast<u32>(16 * block), col);
+    FOVEA_UNROLL
+    for (i32 tile = 0; tile < Warp::kKeyTiles; tile += 2) {
+      const FragBPair b = load_b(k, static_cast<u32>(8 * tile), col);
+      FOVEA_UNROLL
+      for (i32 block = 0; block < Warp::kRowBlocks; ++block) {
+        mma<kSpec.element>(s[block][tile], a[block], b.tile[0]);
+        mma<kSpec.element>(s[block][tile + 1], a[block], b.tile[1]);
+      }
+    }
+  }
+}
+
+// Calls use(block, half, row) for each row of scores that a lane holds; `row` is that of half 0 of block 0.
+template <FwdSpec kSpec, class Use>
+FOVEA_INLINE void for_each_row(i32 row, const Use& use) {
+  FOVEA_UNROLL
+  for (i32 i = 0; i < 2 * FwdMmaWarp<kSpec>::kRowBlocks; ++i) use(i / 2, i % 2, row + 16 * (i / 2) + 8 * (i % 2));
+}
+
+// Mask and bias of a warp's rows and one key block, where the call has them.
+template <FwdSpec kSpec>
+class BlockViews {
+  static constexpr i32 kRowBlocks = FwdMmaWarp<kSpec>::kRowBlocks;
+  FOVEA_INLINE static bool biased(const FwdParams& p) {
+    return kSpec.score == ScoreForm::biased && (kSpec.loads != Loads::any || p.bias.data != nullptr);
+  }
+
+ public:
+  FOVEA_INLINE void fetch(const FwdTask& task, const ViewBases& bases, i32 lane_row, i32 key0) {
+    const FwdParams& p = task.p;
+    const auto row_of = [&](const ScoreTensor& view, i64 base, i32 row) {
+      const i32 query = query_of<kSpec>(p, row);
+      return view_row<kSpec>(view, base, head_of<kSpec>(p, task.tile, row, query), query);
+    };
+    if (biased(p)) {
+      for_each_row<kSpec>(lane_row, [&](i32 block, i32 half, i32 row) {
+        bias_[block][half].fetch(p, row_of(p.bias, bases.bias, row), key0);
+      });
+    }
+    if (p.mask.data != nullptr) {
+      for_each_row<kSpec>(lane_row, [&](i32 block, i32 half, i32 row) {
+        mask_[block][half].fetch(p, row_of(p.mask, bases.mask, row), key0);
+      });
+    }
+  }
+
+  // exact: see RowBias.
+  FOVEA_INLINE void apply(FwdScores<kSpec>& s, const FwdParams& p, bool exact) const {
+    if (biased(p)) {
+      if (exact) {
+        for_each_row<kSpec>(
+            0, [&](i32 block, i32 half, i32) { bias_[block][half].template apply<true>(s[block], half, p); });
+      } else {
+        for_each_row<kSpec>(
+            0, [&](i32 block, i32 half, i32) { bias_[block][half].template apply<false>(s[block], half, p); });
+      }
+    }
+    if (p.mask.data != nullptr) {
+      for_each_row<kSpec>(0, [&](i32 block, i32 half, i32) { mask_[block][half].apply(s[block], half); });
+    }
+  }
+
+ private:
+  Array<Array<RowBias<kSpec>, 2>, kRowBlocks> bias_;
+  Array<Array<RowMask<kSpec>, 2>, kRowBlocks> mask_;
+};
+
+// Products -> scores, where the exponent does not take the scale.
+template <FwdSpec kSpec>
+FOVEA_INLINE void transform_scores(FwdScores<kSpec>& s, const FwdParams& p) {
+  const auto for_all = [&s](const auto& change) {
+    FOVEA_UNROLL
+    for (i32 block = 0; block < FwdMmaWarp<kSpec>::kRowBlocks; ++block) {
+      FOVEA_UNROLL
+      for (i32 i = 0; i < 4 * FwdMmaWarp<kSpec>::kKeyTiles; ++i) {
+        f32& x = s[block][i / 4].reg[i % 4];
+        x = change(x);
+      }
+    }
+  };
+  if (p.softcap == 0.0F) {
+    for_all([&p](f32 product) { return product * p.scale; });
+  } else {
+    for_all([&p](f32 product) { return capped_score(product, p); });
+  }
+}
+
+// Moves the rows to their maxima over this key block, with what was accumulated so far rescaled.
+template <FwdSpec kSpec>
+FOVEA_INLINE void raise_maxima(FwdMmaWarp<kSpec>& warp, const FwdScores<kSpec>& s, const FwdParams& p) {
+  using Warp = FwdMmaWarp<kSpec>;
+  const f32 scale_log2 = exponent_scale<kSpec>(p);
+  Array<Array<f32, 2>, Warp::kRowBlocks> seen;
+  bool rescale = false;
+  FOVEA_UNROLL
+  for (i32 block = 0; block < Warp::kRowBlocks; ++block) {
+    FOVEA_UNROLL
+    for (i32 half = 0; half < 2; ++half) {
+      seen[block][half] = row_max(s[block], half, warp.stats[block].max[half]);
+      rescale = rescale || outgrown(seen[block][half], warp.stats[block].max[half], scale_log2);
+    }
+  }
+  if (isa::vote_any(rescale)) {
+    FOVEA_UNROLL
+    for (i32 block = 0; block < Warp::kRowBlocks; ++block) {
+      FOVEA_UNROLL
+      for (i32 half = 0; half < 2; ++half) {
+        const f32 factor = raise_max(warp.stats[block], half, seen[block][half], scale_log2);
+        FOVEA_UNROLL
+        for (i32 n = 0; n < Warp::kOutTiles; ++n) {
+          warp.o[block][n].reg[2 * half] *= factor;
+          warp.o[block][n].reg[2 * half + 1] *= factor;
+        }
+      }
+    }
+  }
+}
+
+// Subtracts a row's maximum from its scores where the maximum times the exponent's scale is out of range.
+template <FwdSpec kSpec>
+FOVEA_INLINE void subtract_far_maxima(FwdScores<kSpec>& s, const FwdMmaWarp<kSpec>& warp, const FwdParams& p) {
+  for_each_row<kSpec>(0, [&](i32 block, i32 half, i32) {
+    const f32 base = far_base(warp.stats[block].max[half], exponent_scale<kSpec>(p));
+    FOVEA_UNROLL
+    for (i32 i = 0; i < 2 * FwdMmaWarp<kSpec>::kKeyTiles; ++i) s[block][i / 2].reg[2 * half + i % 2] -= base;
+  });
+}
+
+// Scores -> weights, a pair of n8 tiles at a time and element by element, so that exponentials run between the products
+// of the pair before.
+template <FwdSpec kSpec>
+class Weights {
+  using Warp = FwdMmaWarp<kSpec>;
+  static constexpr i32 kPairElements = 8 * Warp::kRowBlocks;
+
+ public:
+  // `far`: scores went through subtract_far_maxima().
+  FOVEA_INLINE Weights(FwdScores<kSpec>& s, Warp& warp, const FwdParams& p, bool far)
+      : s_(s), warp_(warp), scale_log2_(exponent_scale<kSpec>(p)) {
+    FOVEA_UNROLL
+    for (i32 i = 0; i < 2 * Warp::kRowBlocks; ++i) {
+      const f32 max = warp.stats[i / 2].max[i % 2];
+      shift_[i] = (softmax_base(max) - (far ? far_base(max, scale_log2_) : 0.0F)) * scale_log2_;
+      sum_[2 * i] = warp.stats[i / 2].sum[i % 2];  // two chains of additions: half the latency
+      sum_[2 * i + 1] = 0.0F;
+    }
+  }
+
+  // Part `part` of `parts` of the tiles `tile` and tile + 1.
+  FOVEA_INLINE void weigh_part(i32 tile, i32 part, i32 parts) {
+    FOVEA_UNROLL
+    for (i32 i = part * kPairElements / parts; i < (part + 1) * kPairElements / parts; ++i) {
+      const i32 block = i / 8;
+      const i32 reg = i % 4;
+      const i32 row = 2 * block + reg / 2;
+      weigh(s_[block][tile + i / 4 % 2].reg[reg], sum_[2 * row + reg % 2], scale_log2_, shift_[row]);
+    }
+  }
+
+  FOVEA_INLINE void finish() {
+    FOVEA_UNROLL
+    for (i32 i = 0; i < 2 * Warp::kRowBlocks; ++i) warp_.stats[i / 2].sum[i % 2] = sum_[2 * i] + sum_[2 * i + 1];
+  }
+
+ private:
+  FwdScores<kSpec>& s_;
+  Warp& warp_;
+  f32 scale_log2_;
+  Array<f32, 2 * Warp::kRowBlocks> shift_;
+  Array<f32, 4 * Warp::kRowBlocks> sum_;
+};
+
+// O += P V for the warp's rows and one key block; P is s as weights, narrowed. The exponentials of the next pair of key
+// tiles run between the products of this one. far: see Weights.
+template <FwdSpec kSpec>
+FOVEA_INLINE void value_product(FwdMmaWarp<kSpec>& warp, FwdScores<kSpec>& s, const VView<kSpec>& v, const FwdParams& p,
+                                bool far) {
+  using Warp = FwdMmaWarp<kSpec>;
+  Weights<kSpec> weights(s, warp, p, far);
+  weights.weigh_part(0, 0, 1);
+  FOVEA_UNROLL
+  for (i32 tile = 0; tile < Warp::kKeyTiles; tile += 2) {
+    Array<FragA, Warp::kRowBlocks> a;
+    FOVEA_UNROLL
+    for (i32 block = 0; block < Warp::kRowBlocks; ++block) {
+      a[block] = as_a_operand<kSpec.element>(s[block][tile], s[block][tile + 1]);
+    }
+    FOVEA_UNROLL
+    for (i32 n = 0; n < Warp::kOutTiles; n += 2) {
+      const FragBPair b = load_b(v, static_cast<u32>(8 * tile), static_cast<u32>(8 * n));
+      FOVEA_UNROLL
+      for (i32 block = 0; block < Warp::kRowBlocks; ++block) {
+        mma<kSpec.element>(warp.o[block][n], a[block], b.tile[0]);
+        mma<kSpec.element>(warp.o[block][n + 1], a[block], b.tile[1]);
+      }
+      if (tile + 2 < Warp::kKeyTiles) weights.weigh_part(tile + 2, n / 2, Warp::kOutTiles / 2);
+    }
+  }
+  weights.finish();
+}
+
+}  // namespace fovea::kernels
