@@ -233,17 +233,32 @@ std::int32_t fwd_mma_splits(const Problem& p, const GpuCaps& gpu) {
 std::vector<FwdSpec> standard_fwd_mma_specs(int sm) {
   std::vector<FwdSpec> specs;
   const GpuCaps gpu = architecture_caps(sm);
+  Problem problem;
+  problem.batch = 1;
+  problem.num_heads_q = problem.num_heads_kv = 8;
+  problem.seqlen_q = problem.total_q = problem.seqlen_kv = 1024;
   for (const fovea_dtype dtype : {FOVEA_BF16, FOVEA_F16}) {
     for (const std::int64_t head_dim : {64, 96, 128, 256}) {
-      Problem problem;
-      problem.dtype = dtype;
-      problem.out_dtype = dtype;
-      problem.head_dim_qk = head_dim;
-      problem.head_dim_v = head_dim;
-      problem.seqlen_q = 1024;
+      problem.dtype = problem.out_dtype = dtype;
+      problem.head_dim_qk = problem.head_dim_v = head_dim;
       specs.push_back(fwd_mma_spec(problem, gpu));
     }
   }
+  // bf16, head dim 128: one of each other kind.
+  problem.dtype = problem.out_dtype = problem.bias_dtype = FOVEA_BF16;
+  problem.head_dim_qk = problem.head_dim_v = 128;
+  Problem masked = problem;
+  masked.mask = HeadMode::broadcast, masked.mask_vector = true;
+  Problem biased = problem;
+  biased.bias = HeadMode::broadcast, biased.bias_vector = true;
+  Problem anything = biased;
+  anything.bias_vector = false;
+  Problem decode = problem;
+  decode.seqlen_q = decode.total_q = decode.num_heads_kv = 1;
+  Problem paged = decode;
+  paged.kv_layout = KvLayout::paged;
+  paged.requested_splits = 4;
+  for (const Problem& p : {masked, biased, anything, decode, paged}) specs.push_back(fwd_mma_spec(p, gpu));
   return specs;
 }
 

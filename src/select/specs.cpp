@@ -32,6 +32,7 @@ KernelSource kernel_source(const CombineSpec& spec) {
 std::vector<KernelSource> standard_specs(int sm) {
   std::vector<KernelSource> sources;
   for (const FwdSpec& spec : standard_fwd_mma_specs(sm)) sources.push_back(kernel_source(spec));
+  sources.push_back(kernel_source(CombineSpec{.out = Element::bf16}));
   return sources;
 }
 

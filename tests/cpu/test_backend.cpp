@@ -13,7 +13,7 @@
 namespace fovea::test_backend {
 namespace {
 
-constexpr double kModelScores = 3e6;             // of one call: seconds on the model
+constexpr double kModelScores = 5e5;             // of one call: seconds on the model
 constexpr double kModelHeads = 4096;             // batch entries times heads: a CTA each at least
 constexpr std::size_t kCopiedBytes = 1U << 31U;  // of one call
 
