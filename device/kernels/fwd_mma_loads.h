@@ -14,7 +14,7 @@ class StageRing {
   static constexpr SmemPlan kSmem = plan_smem(kSpec);
 
  public:
-  FOVEA_INLINE explicit StageRing(SmemPtr smem) : StageRing<kSpec>(smem) {}
+  FOVEA_INLINE explicit StageRing(SmemPtr smem) : smem_(smem) {}
   FOVEA_INLINE SmemPtr k_tile(i32 slot) const {
     return smem_ + kSmem.stage0 + static_cast<u32>(slot) * kSmem.stage_bytes;
   }
