@@ -238,7 +238,7 @@ std::vector<FwdSpec> standard_fwd_mma_specs(int sm) {
   problem.num_heads_q = problem.num_heads_kv = 8;
   problem.seqlen_q = problem.total_q = problem.seqlen_kv = 1024;
   for (const fovea_dtype dtype : {FOVEA_BF16, FOVEA_F16}) {
-    for (const std::int64_t head_dim : {64, 96, 128, 256}) {
+    for (const std::int64_t head_dim : {64, 128, 256}) {
       problem.dtype = problem.out_dtype = dtype;
       problem.head_dim_qk = problem.head_dim_v = head_dim;
       specs.push_back(fwd_mma_spec(problem, gpu));
