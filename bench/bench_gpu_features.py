@@ -20,7 +20,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tools" / "
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
 import fovea_abi  # noqa: E402
-from bench_gpu import median_ms  # noqa: E402
+from bench_gpu import best_ms, require_close  # noqa: E402
 
 DEVICE = "cuda"
 
@@ -32,23 +32,6 @@ def prepared(context, q, k, v, **features):
     if call() != fovea_abi.OK:
         raise SystemExit("fovea refused a point")
     return call, out
-
-
-def best(calls, rounds):
-    """Milliseconds by contestant: the second smallest of `rounds` medians."""
-    times = {name: [] for name in calls}
-    for call in calls.values():
-        call()
-    for _ in range(rounds):
-        for name, call in calls.items():
-            times[name].append(median_ms(call, 5))
-    return {name: sorted(values)[min(1, rounds - 1)] for name, values in times.items()}
-
-
-def close(out, wanted, what):
-    error = (out.float() - wanted.float()).abs().max().item()
-    if not error <= 2.0**-5 * wanted.float().abs().max().item():
-        raise SystemExit(f"{what}: results differ by {error:.3g}")
 
 
 def sdpa(backend, q, k, v, mask=None, gqa=False):
@@ -95,8 +78,8 @@ def bench_scores(context, rounds):
             mask = mask if mask.dtype == torch.bool else mask.to(q.dtype)
             mask = mask.expand(1, heads, seqlen, seqlen)
             wanted = sdpa(SDPBackend.EFFICIENT_ATTENTION, q[:1], k[:1], v[:1], mask)()
-            close(out[:1], wanted.transpose(1, 2), f"{name} D {head_dim}")
-        columns[head_dim] = best(calls, rounds)
+            require_close(out[:1], wanted.transpose(1, 2), f"{name} D {head_dim}")
+        columns[head_dim] = best_ms(calls, rounds)
     for name in columns[64]:
         cells = [f"{columns[d][name]:.3f} | {columns[d][name] / columns[d]['none']:.2f}" for d in (64, 128)]
         lines.append(f"| {name} | {' | '.join(cells)} |")
@@ -114,8 +97,8 @@ def bench_decode(context, rounds):
         calls = {"fovea": fovea}
         for name, backend in (("cuDNN", SDPBackend.CUDNN_ATTENTION), ("FA2", SDPBackend.FLASH_ATTENTION)):
             calls[name] = sdpa(backend, q, k, v, gqa=True)
-            close(out, calls[name]().transpose(1, 2), f"decode {batch} {seqlen} {queries} {name}")
-        ms = best(calls, rounds)
+            require_close(out, calls[name]().transpose(1, 2), f"decode {batch} {seqlen} {queries} {name}")
+        ms = best_ms(calls, rounds)
         rate = 2 * k.numel() * 2 / ms["fovea"] / 1e6
         lines.append(
             f"| B {batch}, Sk {seqlen}, Sq {queries} | {1e3 * ms['fovea']:.1f} | {rate:.0f} | "

@@ -91,7 +91,7 @@ class RowBias {
 
  public:
   FOVEA_INLINE void fetch(const FwdParams& p, i64 row, i32 key0) {
-    const i32 first = key0 + 8 * static_cast<i32>(isa::laneid() & 3U);
+    const i32 first = key0 + lane_first_key(isa::laneid());
     FOVEA_UNROLL
     for (i32 g = 0; g < kGroups; ++g) {
       words_[g] = bias_words(p.bias, !kAny || p.bias.vector != 0, element(p) == Element::fp32, row, first + 32 * g);
@@ -125,7 +125,7 @@ class RowMask {
  public:
   FOVEA_INLINE void fetch(const FwdParams& p, i64 row, i32 key0) {
     const u8* keys = static_cast<const u8*>(p.mask.data) + row;
-    const i32 first = key0 + 8 * static_cast<i32>(isa::laneid() & 3U);
+    const i32 first = key0 + lane_first_key(isa::laneid());
     FOVEA_UNROLL
     for (i32 g = 0; g < kGroups; ++g) {
       bytes_[g] = mask_bytes(p.mask, keys, !kAny || p.mask.vector != 0, first + 32 * g);

@@ -5,7 +5,8 @@
 // 3).
 #pragma once
 
-#include "attention/epilogue.h"
+#include "spec/fwd_spec.h"
+#include "tile/fragment.h"
 
 namespace fovea {
 

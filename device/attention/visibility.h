@@ -40,11 +40,11 @@ FOVEA_INLINE KeyBlocks key_blocks(const FwdParams& p, const FwdSequence& seq, co
   return blocks;
 }
 
-// Hides, by -inf, the elements of one row's scores that `query` does not see. A lane holds keys key0 + 8 * (lane % 4) +
-// fragment_key(tile, element).
+// Hides, by -inf, the elements of one row's scores that `query` does not see. A lane holds keys key0 +
+// lane_first_key(lane) + fragment_key(tile, element).
 template <i32 kKeyTiles>
 FOVEA_INLINE void hide_row(Array<FragC, kKeyTiles>& s, i32 half, const FwdSequence& seq, i32 query, i32 key0) {
-  const i32 first = key0 + 8 * static_cast<i32>(isa::laneid() & 3U);
+  const i32 first = key0 + lane_first_key(isa::laneid());
   const i32 begin = query + seq.left - first;  // in keys from the lane's first on
   const i32 end = min(seq.kv_used, query + seq.right + 1) - first;
   FOVEA_UNROLL

@@ -1,6 +1,7 @@
-// fwd_mma: attention forward with mma.sync and cp.async, SM80 and up. One CTA computes tile_m query rows of one head:
-// it keeps Q in shared memory, runs over the key blocks that its rows see, last one first, through a ring of K/V
-// stages, and keeps the running softmax and the output in registers (FlashAttention-2, algorithm 1).
+// fwd_mma: attention forward with mma.sync and cp.async, SM80 and up. One CTA computes tile_m query rows of one
+// head, or of the heads that share a kv head: it keeps Q in shared memory, runs over the key blocks that its rows see,
+// last one first, through a ring of K/V stages, and keeps the running softmax and the output in registers
+// (FlashAttention-2, algorithm 1).
 #pragma once
 
 #include "attention/epilogue.h"

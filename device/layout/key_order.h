@@ -10,8 +10,10 @@ namespace fovea {
 // Exchanges bits 1, 2 with bits 3, 4. Its own inverse.
 constexpr u32 key_slot(u32 key) { return (key & ~30U) | ((key & 6U) << 2U) | ((key & 24U) >> 2U); }
 
-// The key, counted from the lane's first, that element `element` (0 or 1) of a row of n8 tile `tile` holds. The lane's
-// first key is 8 * (lane % 4) in every 32.
+// The first key, in every 32, of those that a lane holds.
+constexpr i32 lane_first_key(u32 lane) { return 8 * static_cast<i32>(lane & 3U); }
+
+// The key, counted from the lane's first, that element `element` (0 or 1) of a row of n8 tile `tile` holds.
 constexpr i32 fragment_key(i32 tile, i32 element) { return 32 * (tile / 4) + 2 * (tile % 4) + element; }
 
 namespace layout_detail {
@@ -24,8 +26,8 @@ constexpr bool key_order_holds() {
     for (u32 tile = 0; tile < 4; ++tile) {
       for (u32 e = 0; e < 2; ++e) {
         const u32 slot = 8 * tile + kMmaC32.col(kMmaC32.index(0, e, lane));
-        const u32 key = 8 * lane + static_cast<u32>(fragment_key(static_cast<i32>(tile), static_cast<i32>(e)));
-        if (key_slot(slot) != key) return false;
+        const i32 key = lane_first_key(lane) + fragment_key(static_cast<i32>(tile), static_cast<i32>(e));
+        if (key_slot(slot) != static_cast<u32>(key)) return false;
       }
     }
   }

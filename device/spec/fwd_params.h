@@ -19,7 +19,8 @@ struct ScoreTensor {
   const void* data;  // null: none
   i64 stride_b, stride_h, stride_q, stride_k;
   i32 head_group;
-  i32 rows, keys;  // extents: positions past them are not read; rows take the last one, keys are hidden or without bias
+  i32 rows, keys;  // extents, past which nothing is read: rows there take the last one, keys in vector views the last
+                   // ones, keys in others are hidden (mask) or without bias
   // 1: neighbouring keys are neighbours in memory, every row starts at a multiple of 16 bytes and holds a multiple of
   // 16 keys (bias: 8), so that these are read in one piece. What Loads other than any need.
   i32 vector;

@@ -1,10 +1,12 @@
-// Fills FwdParams: strides as they are, position rules as one band, scales in units of log2.
+// Fills FwdParams: strides as they are, position rules as one band.
 #include "plan/fwd_params.h"
 
 #include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <numbers>
+
+#include "select/fwd_mma.h"
 
 namespace fovea {
 namespace {
@@ -25,11 +27,6 @@ ScoreTensor score_tensor(const ScoreView& view) {
           .rows = extent(view.rows),
           .keys = view.keys == 1 ? kFarKeys : extent(view.keys),
           .vector = view.vector ? 1 : 0};
-}
-
-Element bias_element(fovea_dtype dtype) {
-  if (dtype == FOVEA_BF16) return Element::bf16;
-  return dtype == FOVEA_F16 ? Element::fp16 : Element::fp32;
 }
 
 i32 page_shift(std::int64_t page_size) {
@@ -90,7 +87,7 @@ FwdParams make_fwd_params(const Plan& plan, const ForwardOperands& operands, flo
       .batch = static_cast<i32>(p.batch),
       .num_heads_q = static_cast<i32>(p.num_heads_q),
       .group = static_cast<i32>(p.num_heads_q / std::max<std::int64_t>(p.num_heads_kv, 1)),
-      .seqlen_q = static_cast<i32>(p.q_layout == QLayout::varlen ? operands.rows_q : p.seqlen_q),
+      .seqlen_q = static_cast<i32>(operands.rows_q),
       .seqlen_kv = static_cast<i32>(std::min<std::int64_t>(operands.rows_kv, kFarKeys)),
       .head_dim_qk = static_cast<i32>(p.head_dim_qk),
       .head_dim_v = static_cast<i32>(p.head_dim_v),
@@ -103,7 +100,7 @@ FwdParams make_fwd_params(const Plan& plan, const ForwardOperands& operands, flo
       .page_shift = page_shift(p.page_size),
       .align_qkv = p.align_qkv,
       .align_out = p.align_out,
-      .bias_element = bias_element(operands.bias.dtype),
+      .bias_element = element_of(operands.bias.dtype),
       .left = p.has_window_left ? clamp_far(diagonal - p.window_left) : -kFarKeys,
       .right = clamp_far(right),
       .bottom_right = p.has_offset ? 0 : 1,
@@ -144,7 +141,7 @@ CombineParams make_combine_params(const Plan& plan, const ForwardOperands& opera
           .batch = static_cast<i32>(p.batch),
           .num_heads_q = static_cast<i32>(p.num_heads_q),
           .head_dim_v = static_cast<i32>(p.head_dim_v),
-          .seqlen_q = static_cast<i32>(p.q_layout == QLayout::varlen ? operands.rows_q : p.seqlen_q),
+          .seqlen_q = static_cast<i32>(operands.rows_q),
           .rows = static_cast<i32>(layout.rows),
           .num_splits = plan.num_splits};
 }

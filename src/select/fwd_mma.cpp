@@ -16,9 +16,10 @@ constexpr std::int64_t kMaxGrid = (std::int64_t{1} << 31) - 1;
 constexpr std::int64_t kMinSplitKeys = 256;  // below this many a split costs more than it gains
 constexpr std::int64_t kMaxRows = std::int64_t{1} << 30;
 
-Element element_of(fovea_dtype dtype) {
-  if (dtype == FOVEA_BF16) return Element::bf16;
-  return dtype == FOVEA_F16 ? Element::fp16 : Element::fp32;
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+std::int64_t heads_per_group(const Problem& p) {
+  return p.num_heads_kv > 0 ? std::max<std::int64_t>(p.num_heads_q / p.num_heads_kv, 1) : 1;
 }
 
 Error unsupported(std::string asked, std::string allowed, std::string why, std::string hint) {
@@ -70,13 +71,13 @@ Check check_layout(const Problem& p) {
     return unsupported(cat("seqlen_q=", p.seqlen_q, ", seqlen_kv=", p.seqlen_kv), "lengths below 2^28",
                        "positions inside a sequence are 32-bit", "split the keys and merge the parts");
   }
-  const std::int64_t group = p.num_heads_kv > 0 ? p.num_heads_q / p.num_heads_kv : 1;
-  if (p.seqlen_q > kMaxRows / std::max<std::int64_t>(group, 1)) {
+  const std::int64_t group = heads_per_group(p);
+  if (p.seqlen_q > kMaxRows / group) {
     return unsupported(cat("seqlen_q=", p.seqlen_q, " with ", group, " query heads per kv head"),
                        "fewer than 2^30 rows of a group", "rows inside a sequence are 32-bit",
                        "split the queries over several calls");
   }
-  const std::int64_t tiles = (p.seqlen_q + kMinTileM - 1) / kMinTileM * kMaxSplits;
+  const std::int64_t tiles = ceil_div(p.seqlen_q, kMinTileM) * kMaxSplits;
   if (p.batch > 0 && p.num_heads_q > 0 && tiles > kMaxGrid / p.batch / p.num_heads_q) {
     return unsupported(cat("batch=", p.batch, ", num_heads_q=", p.num_heads_q, ", seqlen_q=", p.seqlen_q),
                        "fewer than 2^24 tiles of 64 queries", "a grid has at most 2^31 - 1 CTAs",
@@ -92,8 +93,6 @@ const MmaTuning& tuning_for(MmaUse use, std::int64_t head_dim, const GpuCaps& gp
   return *std::find_if(kMmaTuning.begin(), kMmaTuning.end(), fits);
 }
 
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-
 // The widths of tiles that kernels are compiled for; other head dims take the next one.
 i32 tile_width(std::int64_t head_dim) {
   for (const i32 width : {32, 64, 96, 128, 192}) {
@@ -105,10 +104,6 @@ i32 tile_width(std::int64_t head_dim) {
 // Those of the kernels that serve anything.
 i32 universal_width(std::int64_t head_dim) { return head_dim <= 64 ? 64 : (head_dim <= 128 ? 128 : 256); }
 constexpr i32 kMinAnyWidth = 64;
-
-std::int64_t heads_per_group(const Problem& p) {
-  return p.num_heads_kv > 0 ? std::max<std::int64_t>(p.num_heads_q / p.num_heads_kv, 1) : 1;
-}
 
 // Few rows per kv head: one tile holds them all. In batch-invariant mode the choice must not depend on other requests.
 bool is_decode(const Problem& p) {
@@ -136,6 +131,42 @@ Loads loads_of(const Problem& p, i32 width_qk, i32 width_v) {
   const bool aligned = p.align_qkv >= 16 && (p.out_dtype == FOVEA_F32 || p.align_out >= 16);
   if (!whole || !aligned) return Loads::any;
   return p.kv_layout == KvLayout::paged ? Loads::paged : Loads::vector;
+}
+
+// The spec of a call whose keys are not split.
+FwdSpec unsplit_spec(const Problem& p, const GpuCaps& gpu) {
+  FwdSpec spec;
+  spec.element = element_of(p.dtype);
+  spec.out = element_of(p.out_dtype);
+  spec.head_dim_qk = tile_width(p.head_dim_qk);
+  spec.head_dim_v = tile_width(p.head_dim_v);
+  spec.score = score_form(p);
+  spec.loads = loads_of(p, spec.head_dim_qk, spec.head_dim_v);
+  const bool decode = is_decode(p);
+  spec.rows = decode ? Rows::group : Rows::head;
+  // What a call seldom has takes the kernel that can do all of it, of which there are few.
+  const bool general_bias = spec.score == ScoreForm::biased && (p.bias == HeadMode::absent || p.softcap != 0.0F);
+  const bool plain = spec.score == ScoreForm::scaled && !(decode && spec.loads == Loads::any);
+  if (!vector_views(p) || general_bias || (!plain && (decode || spec.loads != Loads::vector))) {
+    spec.score = ScoreForm::biased;
+    spec.loads = Loads::any;
+    spec.head_dim_qk = spec.head_dim_v = universal_width(std::max(p.head_dim_qk, p.head_dim_v));
+  } else if (spec.score == ScoreForm::biased) {
+    spec.bias = element_of(p.bias_dtype);
+  }
+  if (spec.loads == Loads::any) {
+    spec.head_dim_qk = std::max(spec.head_dim_qk, kMinAnyWidth);
+    spec.head_dim_v = std::max(spec.head_dim_v, kMinAnyWidth);
+  }
+  spec.store = gpu.sm >= 90 ? Store::stmatrix : Store::vector;
+  const MmaUse use = decode ? MmaUse::decode : (spec.score == ScoreForm::biased ? MmaUse::biased : MmaUse::prefill);
+  const MmaTuning& tuning = tuning_for(use, std::max(spec.head_dim_qk, spec.head_dim_v), gpu);
+  spec.tile_m = tuning.tile_m;
+  spec.tile_n = tuning.tile_n;
+  spec.rows_per_warp = tuning.rows_per_warp;
+  spec.stages = tuning.stages;
+  spec.min_ctas = tuning.min_ctas;
+  return spec;
 }
 
 }  // namespace
@@ -176,38 +207,14 @@ Verdict supports_fwd_mma(const Problem& p, const Caps& caps) {
   return verdict;
 }
 
+Element element_of(fovea_dtype dtype) {
+  if (dtype == FOVEA_BF16) return Element::bf16;
+  return dtype == FOVEA_F16 ? Element::fp16 : Element::fp32;
+}
+
 FwdSpec fwd_mma_spec(const Problem& p, const GpuCaps& gpu) {
-  FwdSpec spec;
-  spec.element = element_of(p.dtype);
-  spec.out = fwd_mma_splits(p, gpu) > 1 ? Element::fp32 : element_of(p.out_dtype);
-  spec.head_dim_qk = tile_width(p.head_dim_qk);
-  spec.head_dim_v = tile_width(p.head_dim_v);
-  spec.score = score_form(p);
-  spec.loads = loads_of(p, spec.head_dim_qk, spec.head_dim_v);
-  const bool decode = is_decode(p);
-  spec.rows = decode ? Rows::group : Rows::head;
-  // What a call seldom has takes the kernel that can do all of it, of which there are few.
-  const bool general_bias = spec.score == ScoreForm::biased && (p.bias == HeadMode::absent || p.softcap != 0.0F);
-  const bool plain = spec.score == ScoreForm::scaled && !(decode && spec.loads == Loads::any);
-  if (!vector_views(p) || general_bias || (!plain && (decode || spec.loads != Loads::vector))) {
-    spec.score = ScoreForm::biased;
-    spec.loads = Loads::any;
-    spec.head_dim_qk = spec.head_dim_v = universal_width(std::max(p.head_dim_qk, p.head_dim_v));
-  } else if (spec.score == ScoreForm::biased) {
-    spec.bias = element_of(p.bias_dtype);
-  }
-  if (spec.loads == Loads::any) {
-    spec.head_dim_qk = std::max(spec.head_dim_qk, kMinAnyWidth);
-    spec.head_dim_v = std::max(spec.head_dim_v, kMinAnyWidth);
-  }
-  spec.store = gpu.sm >= 90 ? Store::stmatrix : Store::vector;
-  const MmaUse use = decode ? MmaUse::decode : (spec.score == ScoreForm::biased ? MmaUse::biased : MmaUse::prefill);
-  const MmaTuning& tuning = tuning_for(use, std::max(spec.head_dim_qk, spec.head_dim_v), gpu);
-  spec.tile_m = tuning.tile_m;
-  spec.tile_n = tuning.tile_n;
-  spec.rows_per_warp = tuning.rows_per_warp;
-  spec.stages = tuning.stages;
-  spec.min_ctas = tuning.min_ctas;
+  FwdSpec spec = unsplit_spec(p, gpu);
+  if (fwd_mma_splits(p, gpu) > 1) spec.out = Element::fp32;
   return spec;
 }
 
@@ -217,14 +224,13 @@ std::int32_t fwd_mma_splits(const Problem& p, const GpuCaps& gpu) {
     return static_cast<std::int32_t>(
         std::clamp<std::int64_t>(ceil_div(p.seqlen_kv, std::int64_t{kInvariantSplitKeys}), 2, kMaxSplits));
   }
-  const MmaUse use =
-      is_decode(p) ? MmaUse::decode : (score_form(p) == ScoreForm::biased ? MmaUse::biased : MmaUse::prefill);
-  const MmaTuning& tuning = tuning_for(use, std::max(p.head_dim_qk, p.head_dim_v), gpu);
-  const std::int64_t rows = use == MmaUse::decode ? p.seqlen_q * heads_per_group(p) : p.seqlen_q;
-  const std::int64_t heads = use == MmaUse::decode ? p.num_heads_kv : p.num_heads_q;
+  const FwdSpec spec = unsplit_spec(p, gpu);
+  const bool grouped = spec.rows == Rows::group;
+  const std::int64_t rows = grouped ? p.seqlen_q * heads_per_group(p) : p.seqlen_q;
+  const std::int64_t heads = grouped ? p.num_heads_kv : p.num_heads_q;
   const std::int64_t sequences = p.q_layout == QLayout::varlen ? 1 : p.batch;
-  const std::int64_t tiles = std::max<std::int64_t>(ceil_div(rows, std::int64_t{tuning.tile_m}) * heads * sequences, 1);
-  const std::int64_t slots = std::int64_t{gpu.num_sms} * tuning.min_ctas;
+  const std::int64_t tiles = std::max<std::int64_t>(ceil_div(rows, std::int64_t{spec.tile_m}) * heads * sequences, 1);
+  const std::int64_t slots = std::int64_t{gpu.num_sms} * spec.min_ctas;
   const std::int64_t useful = p.seqlen_kv / kMinSplitKeys;
   const std::int64_t most = std::min<std::int64_t>({useful, slots / tiles, kMaxSplits});
   return static_cast<std::int32_t>(std::max<std::int64_t>(most, 1));

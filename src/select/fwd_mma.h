@@ -11,6 +11,9 @@ namespace fovea {
 
 Verdict supports_fwd_mma(const Problem& problem, const Caps& caps);
 
+// A float dtype as kernels name it.
+Element element_of(fovea_dtype dtype);
+
 // The spec for a problem that supports_fwd_mma() serves on this GPU.
 FwdSpec fwd_mma_spec(const Problem& problem, const GpuCaps& gpu);
 
