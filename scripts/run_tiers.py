@@ -103,25 +103,25 @@ class Run:
             self.ctest("asan", ROOT / "build-asan", "|".join(SANITIZED_TIERS))
 
     def fuzz(self):
-        if not self.prepare("fuzz", ["fovea_fuzzers"], ["fuzz"]):
+        if not self.prepare("asan", ["fovea_fuzzers"], ["fuzz"]):
             return
-        fuzzers = sorted(path for path in (ROOT / "build-fuzz" / "fuzz").glob("*") if os.access(path, os.X_OK))
+        fuzzers = sorted(path for path in (ROOT / "build-asan" / "fuzz").glob("*") if os.access(path, os.X_OK))
         self.steps.total += len(fuzzers)
         for fuzzer in fuzzers:
             code, _ = self.steps.run(f"fuzz {fuzzer.name}", self.fuzz_command(fuzzer), cwd=ROOT)
             if code == 0:
                 self.record("fuzz", junit.Tally(passed=1))
             else:
-                self.fail("fuzz", f"{fuzzer.name} ended with exit code {code}; inputs kept in build-fuzz/")
+                self.fail("fuzz", f"{fuzzer.name} ended with exit code {code}; inputs kept in build-asan/")
         if not fuzzers:
             self.fail("fuzz", "ran no test")
 
     def fuzz_command(self, fuzzer):
-        corpus = ROOT / "build-fuzz" / "corpus" / fuzzer.name
+        corpus = ROOT / "build-asan" / "corpus" / fuzzer.name
         corpus.mkdir(parents=True, exist_ok=True)
         seeds = ROOT / "tests" / "fuzz" / "corpus" / fuzzer.name.removeprefix("fuzz_")
         command = [str(fuzzer), f"-max_total_time={self.fuzz_seconds}", "-seed=1", "-timeout=20", "-rss_limit_mb=3072"]
-        command += [f"-artifact_prefix={ROOT / 'build-fuzz'}/", str(corpus)]
+        command += [f"-artifact_prefix={ROOT / 'build-asan'}/", str(corpus)]
         return command + ([str(seeds)] if seeds.is_dir() else [])
 
     def python_packages(self):

@@ -19,9 +19,6 @@ struct RowStats {
 
 FOVEA_INLINE RowStats empty_rows() { return {{kMinusInfinity, kMinusInfinity}, {0.0F, 0.0F}}; }
 
-// A row that is no query begins at a maximum that nothing outgrows: what the warp decides depends on queries alone.
-inline constexpr f32 kNoQuery = -kMinusInfinity;
-
 // Maximum and sum over the four lanes that share a row.
 FOVEA_INLINE f32 quad_max(f32 x) {
   x = isa::max(x, isa::shfl_bfly(x, 1U));
@@ -79,8 +76,10 @@ FOVEA_INLINE f32 far_base(f32 max, f32 scale_log2) {
   return base * scale_log2 * 0.0F == 0.0F ? 0.0F : base;
 }
 
-// Moves a row to a new maximum. Returns the factor by which its accumulators must shrink.
-FOVEA_INLINE f32 raise_max(RowStats& stats, i32 half, f32 max, f32 scale_log2) {
+// Moves a row to the maximum that was seen, if that has outgrown the one in use: a row's weights, to the last bit, depend
+// on its own scores alone. Returns the factor by which its accumulators must shrink.
+FOVEA_INLINE f32 raise_max(RowStats& stats, i32 half, f32 seen, f32 scale_log2) {
+  const f32 max = outgrown(seen, stats.max[half], scale_log2) ? seen : stats.max[half];
   const f32 moved = isa::ex2_approx_ftz((stats.max[half] - softmax_base(max)) * scale_log2);
   const f32 factor = stats.max[half] == max ? 1.0F : moved;
   stats.max[half] = max;

@@ -132,11 +132,6 @@ class FwdMma {
     for (i32 block = 0; block < Warp::kRowBlocks; ++block) {
       warp_.stats[block] = empty_rows();
       FOVEA_UNROLL
-      for (i32 half = 0; half < 2; ++half) {
-        const i32 row = lane_row_ + 16 * block + 8 * half;
-        if (query_of<kSpec>(task_.p, row) >= task_.seq.q_used) warp_.stats[block].max[half] = kNoQuery;
-      }
-      FOVEA_UNROLL
       for (i32 n = 0; n < Warp::kOutTiles; ++n) warp_.o[block][n] = zero_accumulator();
     }
     slot_ = 0;

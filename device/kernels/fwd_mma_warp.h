@@ -138,7 +138,8 @@ FOVEA_INLINE void transform_scores(FwdScores<kSpec>& s, const FwdParams& p) {
   }
 }
 
-// Moves the rows to their maxima over this key block, with what was accumulated so far rescaled.
+// Moves the rows whose maxima this key block outgrows, with what they accumulated so far rescaled. That some row moves
+// is decided by the warp, which row does by the row.
 template <FwdSpec kSpec>
 FOVEA_INLINE void raise_maxima(FwdMmaWarp<kSpec>& warp, const FwdScores<kSpec>& s, const FwdParams& p) {
   using Warp = FwdMmaWarp<kSpec>;

@@ -100,7 +100,7 @@ Answer::Answer(fovea_context* context, fovea_forward_args args) : Answer(args) {
   args.lse = lse_;
   fovea_error error{};
   error.struct_size = sizeof(error);
-  const fovea_status status = test_backend::forward(context, args, &error);
+  const fovea_status status = test_backend::forward(context, args, &error, &from_cpu_);
   if (status != FOVEA_OK) RC_FAIL(std::string(error.code) + ": " + error.asked + "; " + error.allowed);
 }
 

@@ -40,6 +40,8 @@ class Answer {
   // Storage to be filled by the caller; `shape` as out of `like`.
   explicit Answer(const fovea_forward_args& like);
 
+  // Whether the cpu backend gave it; see test_backend.h.
+  bool from_cpu() const { return from_cpu_; }
   const fovea_tensor& out_view() const { return out_; }
   const fovea_tensor& lse_view() const { return lse_; }
   // In storage coordinates: varlen has b = 0 and s a packed row.
@@ -48,6 +50,7 @@ class Answer {
 
  private:
   fovea_tensor out_, lse_;
+  bool from_cpu_ = false;
   std::vector<float> out_storage_, lse_storage_;
 };
 

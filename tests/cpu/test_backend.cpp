@@ -60,13 +60,15 @@ fovea_status on_device(fovea_context* context, const fovea_forward_args& args,
 
 }  // namespace
 
-fovea_status forward(fovea_context* context, const fovea_forward_args& args, fovea_error* error) {
+fovea_status forward(fovea_context* context, const fovea_forward_args& args, fovea_error* error, bool* cpu_took_it) {
   const bool model = at_start.backend == "model";
+  if (cpu_took_it != nullptr) *cpu_took_it = at_start.backend == "cpu";
   if (at_start.backend == "cpu") return fovea_forward(context, &args, error);
   fovea_forward_args elsewhere = args;
   elsewhere.backend = model ? FOVEA_BACKEND_MODEL : FOVEA_BACKEND_CUDA;
   const auto on_cpu = [&](const char* why) {
     ++tally().calls[std::string("that ran on the cpu: ") + why];
+    if (cpu_took_it != nullptr) *cpu_took_it = true;
     return fovea_forward(context, &args, error);
   };
   if (fovea_supports(context, &args, nullptr) != FOVEA_OK) return on_cpu("refused anywhere");
