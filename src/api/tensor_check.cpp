@@ -105,11 +105,13 @@ Walk walk(const fovea_tensor& t) {
   std::int64_t high = 0;
   for (std::int32_t d = 0; d < t.rank; ++d) {
     const std::int64_t extent = t.shape[d];
+    std::int64_t last = 0;
     std::int64_t reach = 0;
     in_range &= static_cast<std::uint64_t>(extent) <= std::uint64_t{kMaxExtent};
     empty |= extent == 0;
     overflow |= __builtin_mul_overflow(elements, extent, &elements);
-    overflow |= __builtin_mul_overflow(extent - 1, t.strides[d], &reach);
+    overflow |= __builtin_sub_overflow(extent, 1, &last);
+    overflow |= __builtin_mul_overflow(last, t.strides[d], &reach);
     overflow |= __builtin_add_overflow(low, std::min<std::int64_t>(reach, 0), &low);
     overflow |= __builtin_add_overflow(high, std::max<std::int64_t>(reach, 0), &high);
   }

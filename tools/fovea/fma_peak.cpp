@@ -40,6 +40,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 #include <algorithm>
 #include <atomic>
+#include <numeric>
 #include <thread>
 #include <vector>
 
@@ -51,8 +52,12 @@ namespace {
 
 HWY_EXPORT(fma_chains);
 
+struct Work {
+  double flops, seconds;
+};
+
 // All threads do the same work; the time is that of the slowest.
-double one_run_gflops(int num_threads, std::int64_t rounds) {
+Work one_run(int num_threads, std::int64_t rounds) {
   std::vector<double> flops(static_cast<std::size_t>(num_threads), 0.0);
   std::atomic<float> sink{0.0F};
   std::vector<std::thread> threads;
@@ -61,18 +66,21 @@ double one_run_gflops(int num_threads, std::int64_t rounds) {
     threads.emplace_back([&done, &sink, rounds] { sink.store(HWY_DYNAMIC_DISPATCH(fma_chains)(rounds, &done)); });
   }
   for (std::thread& thread : threads) thread.join();
-  const double seconds = watch.seconds();
-  double total = 0;
-  for (const double done : flops) total += done;
-  return total / seconds * 1e-9;
+  return {std::accumulate(flops.begin(), flops.end(), 0.0), watch.seconds()};
 }
 
 }  // namespace
 
 double measure_fma_peak_gflops(int num_threads) {
-  constexpr std::int64_t kRounds = 4'000'000;  // some 20 ms with two multiply-add units
+  constexpr double kSeconds = 0.02;  // of a run: starting threads no longer counts
+  const int threads = std::max(num_threads, 1);
+  std::int64_t rounds = 1000;
+  while (one_run(threads, rounds).seconds < kSeconds) rounds *= 2;
   double best = 0;
-  for (int run = 0; run < 7; ++run) best = std::max(best, one_run_gflops(std::max(num_threads, 1), kRounds));
+  for (int run = 0; run < 7; ++run) {
+    const Work work = one_run(threads, rounds);
+    best = std::max(best, work.flops / work.seconds * 1e-9);
+  }
   return best;
 }
 
