@@ -169,6 +169,26 @@ FwdSpec unsplit_spec(const Problem& p, const GpuCaps& gpu) {
   return spec;
 }
 
+// What makes a call take a path of element-wise reads, where a sibling reads whole vectors; null when nothing does.
+struct SlowPath {
+  const char* note;     // for explain
+  const char* asked;    // for a refusal
+  const char* allowed;  // what takes the fast path
+};
+const SlowPath* slow_path(const Problem& p, const FwdSpec& spec) {
+  static constexpr SlowPath kRows{"rows of q, k and v at 2-byte alignment are copied element by element",
+                                  "rows of q, k or v at 2-byte alignment", "rows that start at multiples of 4 bytes"};
+  static constexpr SlowPath kViews{"mask and bias are read element by element",
+                                   "a mask or bias that no kernel reads in whole vectors",
+                                   "contiguous keys in rows at multiples of 16 bytes, a multiple of 16 keys long (bias: "
+                                   "8), in prefill calls without pages or softcap and with both head dims 32, 64, 96, "
+                                   "128, 192 or 256"};
+  if (spec.loads != Loads::any) return nullptr;
+  if (p.align_qkv < 4) return &kRows;
+  const bool views = p.mask != HeadMode::absent || p.bias != HeadMode::absent;
+  return spec.score == ScoreForm::biased && views ? &kViews : nullptr;
+}
+
 }  // namespace
 
 Verdict supports_fwd_mma(const Problem& p, const Caps& caps) {
@@ -198,10 +218,22 @@ Verdict supports_fwd_mma(const Problem& p, const Caps& caps) {
   }
   if (Check bad = check_elements(p)) return refuse(*std::move(bad));
   if (Check bad = check_layout(p)) return refuse(*std::move(bad));
-  const SmemPlan smem = plan_smem(fwd_mma_spec(p, caps.gpu));
+  const FwdSpec spec = fwd_mma_spec(p, caps.gpu);
+  const SmemPlan smem = plan_smem(spec);
   if (smem.bytes > caps.gpu.smem_bytes) {
     return refuse(unsupported(cat(smem.bytes, " bytes of shared memory"), cat(caps.gpu.smem_bytes, " bytes per CTA"),
                               "the tile of this head dim does not fit this GPU", std::string(kCpuServes)));
+  }
+  if (const SlowPath* slow = slow_path(p, spec)) {
+    if (p.forbid_slow) {
+      return refuse({.status = FOVEA_SLOW_PATH,
+                     .asked = cat(slow->asked, ", and FOVEA_FLAG_FORBID_SLOW"),
+                     .allowed = slow->allowed,
+                     .why = slow->note,
+                     .hint = "copy the tensor into such a layout, or drop FOVEA_FLAG_FORBID_SLOW"});
+    }
+    verdict.slow = true;
+    verdict.note = slow->note;
   }
   verdict.served = true;
   return verdict;

@@ -173,5 +173,42 @@ TEST(SelectMma, BatchInvariantCallsAreSplitAndTiledAlike) {
   EXPECT_GE(fwd_mma_splits(alone, gpu), 2);
 }
 
+Verdict on_sm90(Problem p) {
+  Caps caps;
+  caps.gpu = architecture_caps(90);
+  p.device = FOVEA_DEVICE_CUDA;
+  return supports_fwd_mma(p, caps);
+}
+
+// Contract section 6: a path that costs more than 1.5x is named, and can be forbidden.
+TEST(SelectMma, ElementWisePathsAreSlowAndCanBeForbidden) {
+  Problem fast = problem(FOVEA_BF16);
+  fast.mask = HeadMode::broadcast, fast.mask_vector = true;
+  fast.bias = HeadMode::broadcast, fast.bias_vector = true;
+  fast.bias_dtype = FOVEA_BF16;
+  Problem odd_mask = fast;
+  odd_mask.mask_vector = false;
+  Problem odd_rows = problem(FOVEA_BF16);
+  odd_rows.align_qkv = 2;
+  Problem four_byte_rows = odd_rows;
+  four_byte_rows.align_qkv = 4;
+  Problem capped = fast;
+  capped.softcap = 30.0F;
+  for (const auto& [p, slow] :
+       {std::pair{fast, false}, {odd_mask, true}, {odd_rows, true}, {four_byte_rows, false}, {capped, true}}) {
+    const Verdict verdict = on_sm90(p);
+    EXPECT_TRUE(verdict.served) << to_string(p);
+    EXPECT_EQ(verdict.slow, slow) << to_string(p);
+    EXPECT_EQ(verdict.note.empty(), !slow) << to_string(p);
+    Problem strict = p;
+    strict.forbid_slow = true;
+    const Verdict refused = on_sm90(strict);
+    EXPECT_EQ(refused.served, !slow) << to_string(p);
+    if (!slow) continue;
+    EXPECT_EQ(refused.refusal.status, FOVEA_SLOW_PATH);
+    expect_full(refused.refusal);
+  }
+}
+
 }  // namespace
 }  // namespace fovea::test
