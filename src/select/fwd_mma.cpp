@@ -178,11 +178,11 @@ struct SlowPath {
 const SlowPath* slow_path(const Problem& p, const FwdSpec& spec) {
   static constexpr SlowPath kRows{"rows of q, k and v at 2-byte alignment are copied element by element",
                                   "rows of q, k or v at 2-byte alignment", "rows that start at multiples of 4 bytes"};
-  static constexpr SlowPath kViews{"mask and bias are read element by element",
-                                   "a mask or bias that no kernel reads in whole vectors",
-                                   "contiguous keys in rows at multiples of 16 bytes, a multiple of 16 keys long (bias: "
-                                   "8), in prefill calls without pages or softcap and with both head dims 32, 64, 96, "
-                                   "128, 192 or 256"};
+  static constexpr SlowPath kViews{
+      "mask and bias are read element by element", "a mask or bias that no kernel reads in whole vectors",
+      "contiguous keys in rows at multiples of 16 bytes, a multiple of 16 keys long (bias: "
+      "8), in prefill calls without pages or softcap and with both head dims 32, 64, 96, "
+      "128, 192 or 256"};
   if (spec.loads != Loads::any) return nullptr;
   if (p.align_qkv < 4) return &kRows;
   const bool views = p.mask != HeadMode::absent || p.bias != HeadMode::absent;

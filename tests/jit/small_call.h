@@ -1,4 +1,5 @@
-// A small forward call and its plan, for tests that run kernels on the model: one batch entry, one head, bf16.
+// A small forward call and its plan, for tests that run kernels on the model: one batch entry, one head, bf16; with a
+// mask or pages where a test wants them.
 #pragma once
 
 #include <cmath>
@@ -16,26 +17,73 @@ inline constexpr std::int64_t kHeadDim = 64;
 
 // One batch entry, one head, bf16, contiguous rows.
 struct SmallCall {
+  static constexpr std::int64_t kPageSize = 16;
+
+  std::int64_t num_rows, num_keys;
   std::vector<u16> q, k, v, out;
   std::vector<float> lse;
+  std::vector<std::uint8_t> mask;
+  std::vector<std::int32_t> pages;
   Problem problem;
   ForwardOperands operands;
 
-  SmallCall() : q(kRows * kHeadDim), k(kKeys * kHeadDim), v(kKeys * kHeadDim), out(kRows * kHeadDim), lse(kRows) {
+  explicit SmallCall(std::int64_t q_rows = kRows, std::int64_t keys = kKeys)
+      : num_rows(q_rows),
+        num_keys(keys),
+        q(elements(q_rows)),
+        k(elements(keys)),
+        v(elements(keys)),
+        out(elements(q_rows)),
+        lse(static_cast<std::size_t>(q_rows)) {
     fill(q, 1), fill(k, 2), fill(v, 3);
     problem.dtype = problem.out_dtype = FOVEA_BF16;
     problem.batch = problem.num_heads_q = problem.num_heads_kv = 1;
     problem.head_dim_qk = problem.head_dim_v = kHeadDim;
-    problem.seqlen_q = problem.total_q = kRows;
-    problem.seqlen_kv = kKeys;
+    problem.seqlen_q = problem.total_q = q_rows;
+    problem.seqlen_kv = keys;
     problem.has_lse = true;
     problem.softmax_scale = 0.125F;
-    operands.q = rows(q, kRows), operands.k = rows(k, kKeys), operands.v = rows(v, kKeys);
-    operands.out = rows(out, kRows);
-    operands.rows_q = kRows, operands.rows_kv = kKeys;
-    operands.lse = lse.data(), operands.lse_b = operands.lse_h = kRows, operands.lse_s = 1;
+    operands.q = rows(q, q_rows), operands.k = rows(k, keys), operands.v = rows(v, keys);
+    operands.out = rows(out, q_rows);
+    operands.rows_q = q_rows, operands.rows_kv = keys;
+    operands.lse = lse.data(), operands.lse_b = operands.lse_h = q_rows, operands.lse_s = 1;
   }
 
+  // Every row sees keys [0, 64), rows from 36 on see [64, 128), nobody sees [128, 192), and every row sees a third of
+  // the rest: full, half, empty and partial blocks.
+  void add_mask() {
+    for (std::int64_t at = 0; at < num_rows * num_keys; ++at) {
+      const std::int64_t row = at / num_keys;
+      const std::int64_t key = at % num_keys;
+      mask.push_back(key < 64 || (key < 128 && row >= 36) || (key >= 192 && at % 3 == 0) ? 1 : 0);
+    }
+    const bool vector = num_keys % 16 == 0;
+    problem.mask = HeadMode::broadcast, problem.mask_vector = vector;
+    operands.mask = {
+        .data = mask.data(), .stride_q = num_keys, .stride_k = 1, .rows = num_rows, .keys = num_keys, .vector = vector};
+  }
+
+  // K and V in every second page of their storage, the last page first.
+  void use_pages() {
+    const std::int64_t count = num_keys / kPageSize;
+    for (std::int64_t p = 0; p < count; ++p) pages.push_back(static_cast<std::int32_t>(2 * (count - 1 - p)));
+    k.resize(elements(2 * num_keys)), v.resize(elements(2 * num_keys));
+    fill(k, 2), fill(v, 3);
+    operands.k.data = k.data(), operands.v.data = v.data();
+    problem.kv_layout = KvLayout::paged, problem.page_size = kPageSize;
+    operands.page_table = pages.data(), operands.page_b = count, operands.page_p = 1;
+    operands.num_pages = 2 * count, operands.max_pages = count;
+    operands.k.stride_b = operands.v.stride_b = kPageSize * kHeadDim;
+  }
+
+  bool sees(std::int64_t i, std::int64_t j) const {
+    return mask.empty() || mask[static_cast<std::size_t>(i * num_keys + j)] != 0;
+  }
+  std::int64_t storage_row(std::int64_t key) const {
+    return pages.empty() ? key : pages[static_cast<std::size_t>(key / kPageSize)] * kPageSize + key % kPageSize;
+  }
+
+  static std::size_t elements(std::int64_t count) { return static_cast<std::size_t>(count * kHeadDim); }
   static void fill(std::vector<u16>& values, unsigned seed) {
     for (u16& value : values) {
       seed = seed * 1664525U + 1013904223U;
@@ -49,13 +97,15 @@ struct SmallCall {
   // Largest distance of out from attention in fp64; NaN where an element is NaN.
   double worst_error() const {
     double worst = 0;
-    for (std::int64_t i = 0; i < kRows; ++i) {
+    for (std::int64_t i = 0; i < num_rows; ++i) {
       double sum = 0;
       std::vector<double> exact(kHeadDim);
-      for (std::int64_t j = 0; j < kKeys; ++j) {
-        const double weight = std::exp(score(i, j));
+      for (std::int64_t j = 0; j < num_keys; ++j) {
+        const double weight = sees(i, j) ? std::exp(score(i, j)) : 0.0;
         sum += weight;
-        for (std::int64_t d = 0; d < kHeadDim; ++d) exact[static_cast<std::size_t>(d)] += weight * at(v, j, d);
+        for (std::int64_t d = 0; d < kHeadDim; ++d) {
+          exact[static_cast<std::size_t>(d)] += weight * at(v, storage_row(j), d);
+        }
       }
       for (std::int64_t d = 0; d < kHeadDim; ++d) {
         const double error = std::abs(at(out, i, d) - exact[static_cast<std::size_t>(d)] / sum);
@@ -67,7 +117,7 @@ struct SmallCall {
 
   double score(std::int64_t i, std::int64_t j) const {
     double sum = 0;
-    for (std::int64_t d = 0; d < kHeadDim; ++d) sum += at(q, i, d) * at(k, j, d);
+    for (std::int64_t d = 0; d < kHeadDim; ++d) sum += at(q, i, d) * at(k, storage_row(j), d);
     return sum * static_cast<double>(problem.softmax_scale);
   }
   static double at(const std::vector<u16>& values, std::int64_t row, std::int64_t d) {
@@ -79,7 +129,9 @@ inline Plan plan_of(const SmallCall& call, int sm) {
   Caps caps;
   caps.gpu = architecture_caps(sm);
   caps.gpu.model = true;
-  const Choice choice{.kernel = KernelId::fwd_mma, .spec = fwd_mma_spec(call.problem, caps.gpu)};
+  const Choice choice{.kernel = KernelId::fwd_mma,
+                      .spec = fwd_mma_spec(call.problem, caps.gpu),
+                      .num_splits = fwd_mma_splits(call.problem, caps.gpu)};
   return make_plan(call.problem, choice, caps);
 }
 
