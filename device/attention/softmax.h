@@ -76,8 +76,8 @@ FOVEA_INLINE f32 far_base(f32 max, f32 scale_log2) {
   return base * scale_log2 * 0.0F == 0.0F ? 0.0F : base;
 }
 
-// Moves a row to the maximum that was seen, if that has outgrown the one in use: a row's weights, to the last bit, depend
-// on its own scores alone. Returns the factor by which its accumulators must shrink.
+// Moves a row to the maximum that was seen, if that has outgrown the one in use: a row's weights, to the last bit,
+// depend on its own scores alone. Returns the factor by which its accumulators must shrink.
 FOVEA_INLINE f32 raise_max(RowStats& stats, i32 half, f32 seen, f32 scale_log2) {
   const f32 max = outgrown(seen, stats.max[half], scale_log2) ? seen : stats.max[half];
   const f32 moved = isa::ex2_approx_ftz((stats.max[half] - softmax_base(max)) * scale_log2);

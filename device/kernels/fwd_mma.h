@@ -134,6 +134,10 @@ class FwdMma {
       FOVEA_UNROLL
       for (i32 n = 0; n < Warp::kOutTiles; ++n) warp_.o[block][n] = zero_accumulator();
     }
+  }
+
+  // Before the first of a run of steps.
+  FOVEA_INLINE void first_slot() {
     slot_ = 0;
     next_slot_ = kAhead;
   }
@@ -192,6 +196,7 @@ class FwdMma {
       if (step < steps) keys_.load(blocks_.last - 1 - step, slot);
       isa::cp_async_commit_group();
     };
+    first_slot();
     for (i32 step = 0; step < kAhead; ++step) load_step(step, step);
     i32 step = 0;
     const auto run_until = [&]<Blocks kBlocks>(i32 last_step) {
@@ -234,8 +239,7 @@ class FwdMma {
       isa::cp_async_commit_group();
     };
     isa::syncthreads();  // the stages are free
-    slot_ = 0;
-    next_slot_ = kAhead;
+    first_slot();
     for (i32 slot = 0; slot < kAhead; ++slot) load_next(slot);
     for (u32 to_do = bits.some; to_do != 0;) {
       const i32 block = take(to_do);
@@ -260,8 +264,7 @@ class FwdMma {
   QView<kSpec> q_view_;
   Warp warp_;
   ValueClass class_ = ValueClass::all;  // of V elements that count
-  i32 slot_ = 0;                        // of the step that is computed
-  i32 next_slot_ = 0;                   // of the step that is loaded meanwhile
+  i32 slot_, next_slot_;                // of the step that is computed, of the one that is loaded meanwhile
 };
 
 template <FwdSpec kSpec>

@@ -3,6 +3,7 @@
 
 #include "api/validate_steps.h"
 #include "core/text.h"
+#include "device/spec/combine_spec.h"
 
 namespace fovea {
 namespace {
@@ -10,7 +11,6 @@ namespace {
 constexpr std::uint32_t kKnownFlags = FOVEA_FLAG_CAUSAL | FOVEA_FLAG_WINDOW_LEFT | FOVEA_FLAG_WINDOW_RIGHT |
                                       FOVEA_FLAG_Q_OFFSET | FOVEA_FLAG_KV_OFFSET | FOVEA_FLAG_SOFTMAX_SCALE |
                                       FOVEA_FLAG_BATCH_INVARIANT | FOVEA_FLAG_FORBID_SLOW;
-constexpr std::int32_t kMaxSplits = 256;
 constexpr const char* kNeverIgnored = "the value would be ignored, and no argument ever is";
 
 [[gnu::cold]] Error unknown_flags(const fovea_forward_args& a) {

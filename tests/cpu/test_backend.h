@@ -7,8 +7,8 @@
 
 namespace fovea::test_backend {
 
-// fovea_forward on that backend, with tensors in host memory before and after. `cpu_took_it`, where given, becomes whether
-// the cpu backend took the call.
+// fovea_forward on that backend, with tensors in host memory before and after. `cpu_took_it`, where given, becomes
+// whether the cpu backend took the call.
 fovea_status forward(fovea_context* context, const fovea_forward_args& args, fovea_error* error,
                      bool* cpu_took_it = nullptr);
 
