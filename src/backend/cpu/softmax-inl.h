@@ -46,12 +46,21 @@ enum class BiasForm { none, f32, bf16 };
 struct BiasRow {
   BiasForm form = BiasForm::none;
   const std::byte* data = nullptr;
+  const std::byte* later = nullptr;  // where a row that follows soon lies: asked for on the way, line by line
 };
 
 template <BiasForm kForm>
 HWY_INLINE VF load_bias(const BiasRow& bias, std::int64_t n) {
   if constexpr (kForm == BiasForm::bf16) return load_bf16(bias.data + 2 * n);
   return hn::LoadU(DF(), reinterpret_cast<const float*>(bias.data) + n);
+}
+
+// Two vectors of the later row, into the level-1 cache.
+template <BiasForm kForm>
+HWY_INLINE void prefetch_bias(const BiasRow& bias, std::int64_t n) {
+  constexpr std::int64_t kElement = kForm == BiasForm::f32 ? 4 : 2;
+  const std::byte* line = bias.later + n * kElement;
+  for (std::int64_t at = 0; at < 2 * lanes() * kElement; at += 64) __builtin_prefetch(line + at, 0, 3);
 }
 
 // s = softcap(scale*s) + bias in place; hidden keys become -inf, by `bits` (null: all visible; from the block's first
@@ -186,6 +195,7 @@ HWY_INLINE bool weigh_open(const ScoreSpan& span, const ScoreRule& rule, const B
   VF sum0 = hn::Zero(d);
   VF sum1 = hn::Zero(d);
   for (std::int64_t i = 0; i < span.count(); i += 2 * lanes()) {
+    if constexpr (kForm != BiasForm::none) prefetch_bias<kForm>(bias, span.begin + i);
     const VF w0 = weight(i);
     const VF w1 = weight(i + lanes());
     sum0 = hn::Add(sum0, w0);

@@ -53,14 +53,14 @@ HWY_INLINE void add_nonfinite_values(const TileTask& task, std::int64_t n0, std:
 }
 
 // Bias of keys [0, end) of a block from a row's address: in place where vectors may read it, else through `stage`.
-// Only `count` keys have storage; the rest is 0.
-HWY_INLINE BiasRow block_bias(const ScoreView& view, const std::byte* row, std::int64_t count, std::int64_t end,
-                              float* stage) {
+// Only `count` keys have storage; the rest is 0. later: see BiasRow.
+HWY_INLINE BiasRow block_bias(const ScoreView& view, const std::byte* row, const std::byte* later, std::int64_t count,
+                              std::int64_t end, float* stage) {
   const bool in_place = view.stride_k == 1 && count >= end;
-  if (in_place && view.dtype == FOVEA_F32) return {BiasForm::f32, row};
-  if (in_place && view.dtype == FOVEA_BF16) return {BiasForm::bf16, row};
+  if (in_place && view.dtype == FOVEA_F32) return {BiasForm::f32, row, later};
+  if (in_place && view.dtype == FOVEA_BF16) return {BiasForm::bf16, row, later};
   load_row(view.dtype, row, view.stride_k, std::min(count, end), end, stage);
-  return {BiasForm::f32, reinterpret_cast<const std::byte*>(stage)};
+  return {BiasForm::f32, reinterpret_cast<const std::byte*>(stage), later};
 }
 
 // A member of a task, and where it stands in the key block and sub-tile of the moment.
@@ -88,13 +88,11 @@ class BiasRows {
     const std::byte* source = score_rows(task, true)[r] + n0_ * step;
     const std::int64_t count = std::min(task.key_end - n0_, end);
     if (source == source_ && count == count_ && end == end_) return row_;
-    if (view.stride_k == 1 && source != source_ && r + kAhead < task.used_rows()) {
-      prefetch_row<3>(score_rows(task, true)[r + kAhead] + n0_ * step, end * step);
-    }
     source_ = source;
     count_ = count;
     end_ = end;
-    row_ = block_bias(view, source, count, end, task.buffer<float>(task.layout.stage));
+    const std::byte* later = score_rows(task, true)[std::min(r + kAhead, task.used_rows() - 1)] + n0_ * step;
+    row_ = block_bias(view, source, later, count, end, task.buffer<float>(task.layout.stage));
     return row_;
   }
 
