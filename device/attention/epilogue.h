@@ -61,11 +61,8 @@ FOVEA_INLINE f32* lse_of(const FwdParams& p, const FwdSequence& seq, const FwdTi
 }
 
 // Up to 16 bytes of a row from shared memory to global memory, in pieces that the row's alignment allows.
-template <FwdSpec kSpec>
 FOVEA_INLINE void store_piece(u8* target, SmemPtr source, i32 bytes, i32 align) {
-  if (kSpec.loads != Loads::any || (align >= 16 && bytes == 16)) {
-    isa::st_global<U32x4>(target, isa::ld_shared<U32x4>(source));
-  } else if (align >= 4 && bytes == 16) {
+  if (align >= 4 && bytes == 16) {
     for (i32 at = 0; at < 16; at += 4) {
       isa::st_global<u32>(target + at, isa::ld_shared<u32>(source + static_cast<u32>(at)));
     }
@@ -84,19 +81,29 @@ FOVEA_INLINE void store_rows(SmemPtr smem, const FwdParams& p, const FwdSequence
   const i32 thread = static_cast<i32>(isa::tid_x());
   const i32 cols = kSpec.loads == Loads::any ? p.head_dim_v : kSpec.head_dim_v;
   const i64 first_row = row_place<kSpec>(p, seq, tile, tile.row0).out;
-  FOVEA_UNROLL
-  for (i32 first = 0; first < kStores; first += kSpec.threads()) {
+  const auto store = [&]<bool kWhole>(i32 first) {
     const i32 index = first + thread;
     const i32 row = index / kChunks;
     const i32 chunk = index % kChunks;
-    if (index >= kStores) continue;
+    if (index >= kStores) return;
     const i32 query = query_of<kSpec>(p, tile.row0 + row);
-    if (query >= seq.q_rows || 8 * chunk >= cols) continue;
+    if (query >= seq.q_rows || 8 * chunk >= cols) return;
     i64 element = first_row + row * p.out.stride_s;
     if (kSpec.rows == Rows::group) element = row_place<kSpec>(p, seq, tile, tile.row0 + row).out;
     const SmemPtr source = smem + kSpec.o_tile().offset(static_cast<u32>(row), static_cast<u32>(8 * chunk));
     u8* target = static_cast<u8*>(p.out.data) + 2 * element + 16 * chunk;
-    store_piece<kSpec>(target, source, 2 * min(8, cols - 8 * chunk), p.align_out);
+    if constexpr (kWhole) {
+      isa::st_global<U32x4>(target, isa::ld_shared<U32x4>(source));
+    } else {
+      store_piece(target, source, 2 * min(8, cols - 8 * chunk), p.align_out);
+    }
+  };
+  if (kSpec.loads != Loads::any || (p.align_out >= 16 && cols % 8 == 0)) {
+    FOVEA_UNROLL
+    for (i32 first = 0; first < kStores; first += kSpec.threads()) store.template operator()<true>(first);
+  } else if constexpr (kSpec.loads == Loads::any) {
+    FOVEA_ROLLED  // rare, and large when unrolled
+        for (i32 first = 0; first < kStores; first += kSpec.threads()) store.template operator()<false>(first);
   }
 }
 

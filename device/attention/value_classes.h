@@ -1,8 +1,8 @@
 // Inf and NaN in V. The products multiply every V element of a block with every row's weight, and 0 * Inf is NaN: a key
 // that a row does not see would reach it through such an element. When a tile's output is not finite it is computed
-// again, once for each class of V elements: a count of the keys that a row sees for each class of infinite ones, then
-// the finite ones as they are. From the four results follows what the contract asks for (docs/contract.md, sections 2,
-// 3).
+// again, once for each class of V elements: a count of the keys that a row sees with +Inf, the same for -Inf, where NaN
+// counts as both, then the finite elements as they are. From the three results follows what the contract asks for
+// (docs/contract.md, sections 2, 3).
 #pragma once
 
 #include "spec/fwd_spec.h"
@@ -10,8 +10,8 @@
 
 namespace fovea {
 
-// In the order in which they are taken, last first. all: V as it is.
-enum class ValueClass : u32 { finite, plus_inf, minus_inf, nan, all };
+// In the order in which they are taken, last first. all: V as it is. minus, plus: -Inf or +Inf, and NaN.
+enum class ValueClass : u32 { finite, minus, plus, all };
 
 template <Element kElement>
 struct Format16 {
@@ -25,10 +25,8 @@ FOVEA_INLINE u32 element_in_class(u32 x, ValueClass wanted) {
   constexpr u32 kExponent = Format16<kElement>::kExponent;
   const u32 magnitude = x & 0x7fffU;
   if (wanted == ValueClass::finite) return magnitude < kExponent ? x : 0U;
-  bool belongs = magnitude > kExponent;
-  if (wanted == ValueClass::plus_inf) belongs = x == kExponent;
-  if (wanted == ValueClass::minus_inf) belongs = x == (kExponent | 0x8000U);
-  return belongs ? Format16<kElement>::kOne : 0U;
+  const u32 infinity = wanted == ValueClass::plus ? kExponent : kExponent | 0x8000U;
+  return magnitude > kExponent || x == infinity ? Format16<kElement>::kOne : 0U;
 }
 
 // Replaces a V tile in shared memory by its elements of a class. All threads take part; barriers are the caller's.
@@ -81,8 +79,8 @@ struct Infinities {
     for (i32 w = 0; w < kWords; ++w) plus[w] = minus[w] = 0;
   }
 
-  // Adds a class's counts.
-  FOVEA_INLINE void add(const Array<FragC, kOutTiles>& counts, ValueClass counted) {
+  // Takes the counts of a pass: the one for plus comes first, then the one for minus.
+  FOVEA_INLINE void add(const Array<FragC, kOutTiles>& counts) {
     FOVEA_UNROLL
     for (i32 w = 0; w < kWords; ++w) {
       u32 seen = 0;
@@ -90,8 +88,8 @@ struct Infinities {
       for (i32 i = 32 * w; i < min(32 * w + 32, 4 * kOutTiles); ++i) {
         if (counts[i / 4].reg[i % 4] > 0.0F) seen |= 1U << static_cast<u32>(i % 32);
       }
-      if (counted != ValueClass::minus_inf) plus[w] |= seen;
-      if (counted != ValueClass::plus_inf) minus[w] |= seen;
+      plus[w] = minus[w];
+      minus[w] = seen;
     }
   }
 

@@ -107,7 +107,7 @@ class FwdMma {
         for (i32 block = 0; block < Warp::kRowBlocks; ++block) infinities[block].clear();
       } else {
         FOVEA_UNROLL
-        for (i32 block = 0; block < Warp::kRowBlocks; ++block) infinities[block].add(warp_.o[block], class_);
+        for (i32 block = 0; block < Warp::kRowBlocks; ++block) infinities[block].add(warp_.o[block]);
         isa::syncthreads();
       }
       class_ = static_cast<ValueClass>(static_cast<u32>(class_) - 1U);

@@ -44,44 +44,45 @@ class AnyRowCopy {
   // Rows [0, valid) -> tile, the others zero; row r starts at row_at(r), which is asked for valid rows only.
   template <class RowAt>
   FOVEA_INLINE void copy(SmemPtr tile, i32 valid, const RowAt& row_at) const {
-    if (kLoads != Loads::any || align_ >= 16) {
+    if (kLoads != Loads::any || (align_ >= 16 && bytes_ % 16 == 0)) {
       FOVEA_UNROLL
       for (i32 pass = 0; pass < Map::kPasses; ++pass) {
-        copy_pass(tile, pass, valid, row_at, [](SmemPtr target, const u8* source, i32 bytes) {
-          isa::cp_async_cg(target, source, static_cast<u32>(bytes));
-        });
+        if (map_.idle(pass)) continue;
+        const Piece piece = piece_of(pass, valid, row_at);
+        isa::cp_async_cg(map_.target(tile, pass), piece.source, static_cast<u32>(piece.bytes));
       }
     } else if constexpr (kLoads == Loads::any) {
-      for (i32 pass = 0; pass < Map::kPasses; ++pass) {
-        copy_pass(tile, pass, valid, row_at, [&](SmemPtr target, const u8* source, i32 bytes) {
-          if (align_ == 8) {
-            copy_pieces<8>(target, source, bytes);
-          } else if (align_ == 4) {
-            copy_pieces<4>(target, source, bytes);
-          } else {
-            isa::st_shared<U32x4>(target, gather_elements(source, bytes));
-          }
-        });
+      FOVEA_ROLLED  // rare, and large when unrolled
+          for (i32 pass = 0; pass < Map::kPasses; ++pass) {
+        if (!map_.idle(pass)) copy_narrow(map_.target(tile, pass), piece_of(pass, valid, row_at));
       }
     }
   }
 
  private:
-  template <class RowAt, class Copy>
-  FOVEA_INLINE void copy_pass(SmemPtr tile, i32 pass, i32 valid, const RowAt& row_at, const Copy& copy) const {
-    if (map_.idle(pass)) return;
+  struct Piece {
+    const u8* source;
+    i32 bytes;  // of 16
+  };
+
+  template <class RowAt>
+  FOVEA_INLINE Piece piece_of(i32 pass, i32 valid, const RowAt& row_at) const {
     const i32 row = map_.row(pass);
-    const u8* source = nullptr;
-    i32 bytes = 0;
-    if (row < valid && bytes_ > 0) {
-      source = row_at(row) + 16 * map_.chunk();
-      bytes = bytes_;
+    if (row >= valid || bytes_ == 0) return {nullptr, 0};
+    return {row_at(row) + 16 * map_.chunk(), bytes_};
+  }
+
+  // The end of a row is gathered, for no copy may reach past it.
+  FOVEA_INLINE void copy_narrow(SmemPtr target, const Piece& piece) const {
+    if (piece.bytes % 16 != 0 || align_ < 4) {
+      isa::st_shared<U32x4>(target, gather_elements(piece.source, piece.bytes));
+    } else if (align_ >= 16) {
+      isa::cp_async_cg(target, piece.source, static_cast<u32>(piece.bytes));
+    } else if (align_ == 8) {
+      copy_pieces<8>(target, piece.source, piece.bytes);
+    } else {
+      copy_pieces<4>(target, piece.source, piece.bytes);
     }
-    if (kLoads == Loads::any && bytes % 16 != 0) {  // the end of a row: no copy may reach past it
-      isa::st_shared<U32x4>(map_.target(tile, pass), gather_elements(source, bytes));
-      return;
-    }
-    copy(map_.target(tile, pass), source, bytes);
   }
 
   Map map_;

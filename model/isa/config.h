@@ -9,6 +9,7 @@
 #define FOVEA_ENTRY(threads, min_ctas) extern "C" void
 #define FOVEA_GRID_CONSTANT const
 #define FOVEA_UNROLL
+#define FOVEA_ROLLED
 #define FOVEA_MODEL_MODULE(entry, Params)                                                              \
   extern "C" void fovea_model_main(const void* params) { entry(*static_cast<const Params*>(params)); } \
   static_assert(true, "a semicolon follows FOVEA_MODEL_MODULE")

@@ -10,6 +10,7 @@
 #define FOVEA_ENTRY(threads, min_ctas) extern "C" __global__ void __launch_bounds__(threads, min_ctas)
 #define FOVEA_GRID_CONSTANT const __grid_constant__
 #define FOVEA_UNROLL _Pragma("unroll")
+#define FOVEA_ROLLED _Pragma("unroll 1")
 #define FOVEA_MODEL_MODULE(entry, params)  // the model exports the entry here
 
 namespace fovea::isa {
