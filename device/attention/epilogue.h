@@ -102,8 +102,9 @@ FOVEA_INLINE void store_rows(SmemPtr smem, const FwdParams& p, const FwdSequence
     FOVEA_UNROLL
     for (i32 first = 0; first < kStores; first += kSpec.threads()) store.template operator()<true>(first);
   } else if constexpr (kSpec.loads == Loads::any) {
-    FOVEA_ROLLED  // rare, and large when unrolled
-        for (i32 first = 0; first < kStores; first += kSpec.threads()) store.template operator()<false>(first);
+    // Rare, and large when unrolled.
+    FOVEA_ROLLED
+    for (i32 first = 0; first < kStores; first += kSpec.threads()) store.template operator()<false>(first);
   }
 }
 

@@ -52,8 +52,9 @@ class AnyRowCopy {
         isa::cp_async_cg(map_.target(tile, pass), piece.source, static_cast<u32>(piece.bytes));
       }
     } else if constexpr (kLoads == Loads::any) {
-      FOVEA_ROLLED  // rare, and large when unrolled
-          for (i32 pass = 0; pass < Map::kPasses; ++pass) {
+      // Rare, and large when unrolled.
+      FOVEA_ROLLED
+      for (i32 pass = 0; pass < Map::kPasses; ++pass) {
         if (!map_.idle(pass)) copy_narrow(map_.target(tile, pass), piece_of(pass, valid, row_at));
       }
     }
