@@ -116,18 +116,21 @@ class Consumer {
     o_.clear();
     isa::mbarrier_wait_parity(ring_.q_full(), 0U);
     if (steps > 0) {
+      await_key(0);
       issue_scores(0);
       isa::wgmma_wait_group<0>();
       release(ring_.k_empty(0));
       weigh(0);
       narrow();
+      if (steps > 1) await_key(1);
       for (i32 step = 1; step < steps; ++step) {
         issue_scores(step);
         issue_values(step - 1);
         isa::wgmma_wait_group<1>();
         release(ring_.k_empty(step));
         const Array<f32, 2> factor = weigh(step);
-        s_.settle();  // exponentials run under the products with V, not behind the wait for them
+        // A basic block ends here: otherwise ptxas moves the exponentials behind the wait for the products with V.
+        if (step + 1 < steps) await_key(step + 1);
         isa::wgmma_wait_group<0>();
         release(ring_.v_empty(step - 1));
         rescale(factor);
@@ -146,8 +149,8 @@ class Consumer {
     if (isa::tid_x() % 128U == 0U) isa::mbarrier_arrive(empty);
   }
 
+  FOVEA_INLINE void await_key(i32 step) const { isa::mbarrier_wait_parity(ring_.k_full(step), ring_.parity(step)); }
   FOVEA_INLINE void issue_scores(i32 step) {
-    isa::mbarrier_wait_parity(ring_.k_full(step), ring_.parity(step));
     isa::wgmma_fence();
     product<kSpec.element>(s_, q_, 64U * group_, WgmmaOperand<kSpec.k_tile(), Major::k>(ring_.k_tile(step)));
     isa::wgmma_commit_group();

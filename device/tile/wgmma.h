@@ -27,11 +27,6 @@ struct WgmmaAcc {
 
   FOVEA_INLINE f32& at(i32 tile, i32 half, i32 element) { return reg[4 * tile + 2 * half + element]; }
   FOVEA_INLINE f32 at(i32 tile, i32 half, i32 element) const { return reg[4 * tile + 2 * half + element]; }
-  // Keeps what computes the registers before this place, and what reads them behind it.
-  FOVEA_INLINE void settle() {
-    FOVEA_UNROLL
-    for (i32 i = 0; i < kColumns / 2; ++i) isa::wgmma_fence_operand(reg[i]);
-  }
   FOVEA_INLINE void clear() {
     FOVEA_UNROLL
     for (i32 i = 0; i < kColumns / 2; ++i) reg[i] = 0.0F;
