@@ -29,11 +29,12 @@ FOVEA_INLINE u32 element_in_class(u32 x, ValueClass wanted) {
   return magnitude > kExponent || x == infinity ? Format16<kElement>::kOne : 0U;
 }
 
-// Replaces a V tile in shared memory by its elements of a class. All threads take part; barriers are the caller's.
+// Replaces a V tile in shared memory by its elements of a class. Thread `thread` of `threads` that all take part;
+// barriers are the caller's.
 template <FwdSpec kSpec>
-FOVEA_INLINE void keep_class(SmemPtr tile, ValueClass wanted) {
+FOVEA_INLINE void keep_class(SmemPtr tile, ValueClass wanted, i32 thread, i32 threads) {
   constexpr i32 kChunks = kSpec.head_dim_v / 8;
-  for (i32 i = static_cast<i32>(isa::tid_x()); i < kSpec.tile_n * kChunks; i += kSpec.threads()) {
+  for (i32 i = thread; i < kSpec.tile_n * kChunks; i += threads) {
     const SmemPtr piece =
         tile + kSpec.v_tile().offset(static_cast<u32>(i / kChunks), static_cast<u32>(i % kChunks * 8));
     for (u32 at = 0; at < 16; at += 4) {
@@ -48,22 +49,32 @@ FOVEA_INLINE void keep_class(SmemPtr tile, ValueClass wanted) {
 // Whether a class's result is a count of keys.
 FOVEA_INLINE bool counts_keys(ValueClass wanted) { return wanted != ValueClass::all && wanted != ValueClass::finite; }
 
+// Register i of accumulators: register i % 4 of n8 tile i / 4.
+template <i32 kTiles>
+FOVEA_INLINE f32& accumulator(Array<FragC, kTiles>& c, i32 i) {
+  return c[i / 4].reg[i % 4];
+}
+template <i32 kTiles>
+FOVEA_INLINE f32 accumulator(const Array<FragC, kTiles>& c, i32 i) {
+  return c[i / 4].reg[i % 4];
+}
+
 // Scores that all weigh the same, for counting keys: 0 for a key that the row sees, -inf for another.
-template <i32 kKeyTiles>
-FOVEA_INLINE void level_visible(Array<FragC, kKeyTiles>& s) {
+template <i32 kKeyTiles, class Scores>
+FOVEA_INLINE void level_visible(Scores& s) {
   FOVEA_UNROLL
   for (i32 i = 0; i < 4 * kKeyTiles; ++i) {
-    f32& x = s[i / 4].reg[i % 4];
+    f32& x = accumulator(s, i);
     x = x == kMinusInfinity ? kMinusInfinity : 0.0F;
   }
 }
 
 // The sum of 0 * x: NaN if some element is not finite, else 0.
-template <i32 kOutTiles>
-FOVEA_INLINE f32 finiteness(const Array<FragC, kOutTiles>& o) {
+template <i32 kOutTiles, class Output>
+FOVEA_INLINE f32 finiteness(const Output& o) {
   Array<f32, 4> sum{{0.0F, 0.0F, 0.0F, 0.0F}};
   FOVEA_UNROLL
-  for (i32 i = 0; i < 4 * kOutTiles; ++i) sum[i % 4] = isa::fma_rn(o[i / 4].reg[i % 4], 0.0F, sum[i % 4]);
+  for (i32 i = 0; i < 4 * kOutTiles; ++i) sum[i % 4] = isa::fma_rn(accumulator(o, i), 0.0F, sum[i % 4]);
   return (sum[0] + sum[1]) + (sum[2] + sum[3]);
 }
 
@@ -80,13 +91,14 @@ struct Infinities {
   }
 
   // Takes the counts of a pass: the one for plus comes first, then the one for minus.
-  FOVEA_INLINE void add(const Array<FragC, kOutTiles>& counts) {
+  template <class Output>
+  FOVEA_INLINE void add(const Output& counts) {
     FOVEA_UNROLL
     for (i32 w = 0; w < kWords; ++w) {
       u32 seen = 0;
       FOVEA_UNROLL
       for (i32 i = 32 * w; i < min(32 * w + 32, 4 * kOutTiles); ++i) {
-        if (counts[i / 4].reg[i % 4] > 0.0F) seen |= 1U << static_cast<u32>(i % 32);
+        if (accumulator(counts, i) > 0.0F) seen |= 1U << static_cast<u32>(i % 32);
       }
       plus[w] = minus[w];
       minus[w] = seen;
@@ -94,11 +106,12 @@ struct Infinities {
   }
 
   // Adds them to the sums over finite elements.
-  FOVEA_INLINE void apply(Array<FragC, kOutTiles>& o) const {
+  template <class Output>
+  FOVEA_INLINE void apply(Output& o) const {
     FOVEA_UNROLL
     for (i32 i = 0; i < 4 * kOutTiles; ++i) {
       const u32 bit = 1U << static_cast<u32>(i % 32);
-      f32& x = o[i / 4].reg[i % 4];
+      f32& x = accumulator(o, i);
       if ((plus[i / 32] & bit) != 0) x -= kMinusInfinity;
       if ((minus[i / 32] & bit) != 0) x += kMinusInfinity;
     }

@@ -99,7 +99,7 @@ class FwdMma {
       if (class_ == ValueClass::all) {
         f32 zero = 0;
         FOVEA_UNROLL
-        for (i32 block = 0; block < Warp::kRowBlocks; ++block) zero += finiteness(warp_.o[block]);
+        for (i32 block = 0; block < Warp::kRowBlocks; ++block) zero += finiteness<Warp::kOutTiles>(warp_.o[block]);
         // redux: a value that the compiler knows to be the same for the warp, so that loops stay uniform.
         if (isa::redux_or(isa::bar_red_or(0, kSpec.threads(), !(zero == 0.0F)) ? 1U : 0U) == 0U) return;
         blocks_.clean_first = blocks_.clean_last = blocks_.first;  // ragged blocks look at the class
@@ -153,7 +153,7 @@ class FwdMma {
     constexpr bool kRagged = kBlocks == Blocks::ragged;
     const i32 key0 = block * kSpec.tile_n;
     if (kRagged && class_ != ValueClass::all) {
-      keep_class<kSpec>(keys_.v_tile(slot_), class_);
+      keep_class<kSpec>(keys_.v_tile(slot_), class_, static_cast<i32>(isa::tid_x()), kSpec.threads());
       isa::syncthreads();
     }
     BlockViews<kSpec> views;
@@ -174,7 +174,7 @@ class FwdMma {
     }
     if (kRagged && counts_keys(class_)) {
       FOVEA_UNROLL
-      for (i32 row_block = 0; row_block < Warp::kRowBlocks; ++row_block) level_visible(s[row_block]);
+      for (i32 row_block = 0; row_block < Warp::kRowBlocks; ++row_block) level_visible<Warp::kKeyTiles>(s[row_block]);
     }
     raise_maxima<kSpec>(warp_, s, task_.p);
     const bool far = kRagged && class_ != ValueClass::all;

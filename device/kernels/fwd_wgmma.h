@@ -6,6 +6,7 @@
 
 #include "attention/epilogue.h"
 #include "attention/softmax.h"
+#include "attention/value_classes.h"
 #include "attention/visibility.h"
 #include "tile/wgmma.h"
 
@@ -40,6 +41,7 @@ class KeyRing {
 
   FOVEA_INLINE void init() const {
     isa::mbarrier_init(q_full(), 1U);
+    isa::mbarrier_init(verdict(), 1U);
     FOVEA_UNROLL
     for (i32 i = 0; i < 2 * kStages; ++i) {
       isa::mbarrier_init(smem_ + static_cast<u32>(64 + 8 * i), 1U);
@@ -47,6 +49,9 @@ class KeyRing {
     }
   }
   FOVEA_INLINE SmemPtr q_full() const { return smem_; }
+  // The consumers' word on whether the tile runs again, and the barrier that says that it is there.
+  FOVEA_INLINE SmemPtr verdict() const { return smem_ + 8U; }
+  FOVEA_INLINE SmemPtr verdict_word() const { return smem_ + 16U; }
   FOVEA_INLINE SmemPtr k_full(i32 step) const { return smem_ + static_cast<u32>(64 + 16 * slot(step)); }
   FOVEA_INLINE SmemPtr v_full(i32 step) const { return smem_ + static_cast<u32>(72 + 16 * slot(step)); }
   FOVEA_INLINE SmemPtr k_empty(i32 step) const { return smem_ + static_cast<u32>(256 + 16 * slot(step)); }
@@ -79,16 +84,25 @@ FOVEA_INLINE void load_tile(SmemPtr tile, const TensorMap* map, SmemPtr full, i3
   }
 }
 
+// Runs over the keys when the first one's sums are not finite: one for each class of V elements; see value_classes.h.
+inline constexpr u32 kPasses = static_cast<u32>(ValueClass::all) + 1U;
+
 template <FwdSpec kSpec>
 FOVEA_INLINE void produce(const FwdWgmmaParams& p, const FwdTile& tile, const FwdSequence& seq, const KeyBlocks& blocks,
                           const KeyRing<kSpec>& ring) {
   load_tile<kSpec.q_tile()>(ring.q_tile(), &p.q, ring.q_full(), seq.q_begin + tile.row0, tile.head_q, seq.q_batch);
-  for (i32 step = 0; step < blocks.last - blocks.first; ++step) {
-    const i32 row = seq.kv_begin + (blocks.last - 1 - step) * kSpec.tile_n;
-    isa::mbarrier_wait_parity(ring.k_empty(step), ring.parity(step) ^ 1U);
-    load_tile<kSpec.k_tile()>(ring.k_tile(step), &p.k, ring.k_full(step), row, tile.head_kv, seq.kv_batch);
-    isa::mbarrier_wait_parity(ring.v_empty(step), ring.parity(step) ^ 1U);
-    load_tile<kSpec.v_tile()>(ring.v_tile(step), &p.v, ring.v_full(step), row, tile.head_kv, seq.kv_batch);
+  i32 step = 0;
+  for (u32 pass = 0; pass < kPasses; ++pass) {
+    for (i32 block = blocks.last - 1; block >= blocks.first; --block, ++step) {
+      const i32 row = seq.kv_begin + block * kSpec.tile_n;
+      isa::mbarrier_wait_parity(ring.k_empty(step), ring.parity(step) ^ 1U);
+      load_tile<kSpec.k_tile()>(ring.k_tile(step), &p.k, ring.k_full(step), row, tile.head_kv, seq.kv_batch);
+      isa::mbarrier_wait_parity(ring.v_empty(step), ring.parity(step) ^ 1U);
+      load_tile<kSpec.v_tile()>(ring.v_tile(step), &p.v, ring.v_full(step), row, tile.head_kv, seq.kv_batch);
+    }
+    if (pass > 0) continue;
+    isa::mbarrier_wait_parity(ring.verdict(), 0U);
+    if (isa::ld_shared<u32>(ring.verdict_word()) == 0U) return;
   }
 }
 
@@ -97,6 +111,8 @@ template <FwdSpec kSpec>
 class Consumer {
   static constexpr i32 kKeyTiles = kSpec.tile_n / 8;
   static constexpr i32 kOutTiles = kSpec.head_dim_v / 8;
+  static constexpr i32 kThreads = kSpec.tile_m / 64 * 128;  // of all consumers
+  static constexpr u32 kConsumerBarrier = 1;                // of named barriers
 
  public:
   FOVEA_INLINE Consumer(const FwdParams& p, const FwdTile& tile, const FwdSequence& seq, const KeyBlocks& blocks,
@@ -111,35 +127,9 @@ class Consumer {
         row_(tile.row0 + static_cast<i32>(64 * group + 16 * (isa::tid_x() / 32U % 4U) + (isa::laneid() >> 2U))) {}
 
   FOVEA_INLINE void run() {
-    const i32 steps = blocks_.last - blocks_.first;
-    stats_ = empty_rows();
-    o_.clear();
     isa::mbarrier_wait_parity(ring_.q_full(), 0U);
-    if (steps > 0) {
-      await_key(0);
-      issue_scores(0);
-      isa::wgmma_wait_group<0>();
-      release(ring_.k_empty(0));
-      weigh(0);
-      narrow();
-      if (steps > 1) await_key(1);
-      for (i32 step = 1; step < steps; ++step) {
-        issue_scores(step);
-        issue_values(step - 1);
-        isa::wgmma_wait_group<1>();
-        release(ring_.k_empty(step));
-        const Array<f32, 2> factor = weigh(step);
-        // A basic block ends here: otherwise ptxas moves the exponentials behind the wait for the products with V.
-        if (step + 1 < steps) await_key(step + 1);
-        isa::wgmma_wait_group<0>();
-        release(ring_.v_empty(step - 1));
-        rescale(factor);
-        narrow();
-      }
-      issue_values(steps - 1);
-      isa::wgmma_wait_group<0>();
-      release(ring_.v_empty(steps - 1));
-    }
+    run_steps<false>();
+    if (!all_finite()) run_again();
     write();
   }
 
@@ -149,23 +139,89 @@ class Consumer {
     if (isa::tid_x() % 128U == 0U) isa::mbarrier_arrive(empty);
   }
 
+  // The sums over the keys of each class of V elements, and what follows from them.
+  FOVEA_INLINE void run_again() {
+    Infinities<kOutTiles> infinities{};
+    while (true) {
+      class_ = static_cast<ValueClass>(static_cast<u32>(class_) - 1U);
+      run_steps<true>();
+      if (class_ == ValueClass::finite) break;
+      infinities.add(o_);
+    }
+    infinities.apply(o_);
+  }
+
+  // kClass: V elements of class_ alone count.
+  template <bool kClass>
+  FOVEA_INLINE void run_steps() {
+    stats_ = empty_rows();
+    o_.clear();
+    const i32 end = step_ + blocks_.last - blocks_.first;
+    if (step_ == end) return;
+    await_key(step_);
+    issue_scores(step_);
+    isa::wgmma_wait_group<0>();
+    release(ring_.k_empty(step_));
+    block_ = blocks_.last - 1;
+    weigh<kClass>();
+    narrow();
+    if (step_ + 1 < end) await_key(step_ + 1);
+    for (++step_; step_ < end; ++step_) {
+      issue_scores(step_);
+      issue_values<kClass>(step_ - 1);
+      isa::wgmma_wait_group<1>();
+      release(ring_.k_empty(step_));
+      --block_;
+      const Array<f32, 2> factor = weigh<kClass>();
+      // A basic block ends here: otherwise ptxas moves the exponentials behind the wait for the products with V.
+      if (step_ + 1 < end) await_key(step_ + 1);
+      isa::wgmma_wait_group<0>();
+      release(ring_.v_empty(step_ - 1));
+      rescale(factor);
+      narrow();
+    }
+    issue_values<kClass>(end - 1);
+    isa::wgmma_wait_group<0>();
+    release(ring_.v_empty(end - 1));
+  }
+
+  // Whether every query of the tile has finite sums. The producer learns it as well.
+  FOVEA_INLINE bool all_finite() const {
+    const f32 zero = finiteness<kOutTiles>(o_);
+    const bool bad = !(zero == 0.0F) && row_ < seq_.q_used;
+    // redux: a value that the compiler knows to be the same for the warp, so that loops and descriptors stay uniform.
+    const bool again = isa::redux_or(isa::bar_red_or(kConsumerBarrier, kThreads, bad) ? 1U : 0U) != 0U;
+    if (isa::tid_x() == 128U) {
+      isa::st_shared<u32>(ring_.verdict_word(), again ? 1U : 0U);
+      isa::mbarrier_arrive(ring_.verdict());
+    }
+    return !again;
+  }
+
   FOVEA_INLINE void await_key(i32 step) const { isa::mbarrier_wait_parity(ring_.k_full(step), ring_.parity(step)); }
   FOVEA_INLINE void issue_scores(i32 step) {
     isa::wgmma_fence();
     product<kSpec.element>(s_, q_, 64U * group_, WgmmaOperand<kSpec.k_tile(), Major::k>(ring_.k_tile(step)));
     isa::wgmma_commit_group();
   }
+  template <bool kClass>
   FOVEA_INLINE void issue_values(i32 step) {
     isa::mbarrier_wait_parity(ring_.v_full(step), ring_.parity(step));
+    if constexpr (kClass) {
+      keep_class<kSpec>(ring_.v_tile(step), class_, static_cast<i32>(isa::tid_x()) - 128, kThreads);
+      isa::fence_proxy_async_shared_cta();
+      isa::bar_sync(kConsumerBarrier, kThreads);
+    }
     isa::wgmma_fence();
     add_product<kSpec.element>(o_, weights_, WgmmaOperand<kSpec.v_tile(), Major::mn>(ring_.v_tile(step)));
     isa::wgmma_commit_group();
   }
 
   // Scores -> weights in place. Returns the factors by which the output's rows shrink.
-  FOVEA_INLINE Array<f32, 2> weigh(i32 step) {
-    const i32 block = blocks_.last - 1 - step;
-    if (block < blocks_.clean_first || block >= blocks_.clean_last) hide(block * kSpec.tile_n);
+  template <bool kClass>
+  FOVEA_INLINE Array<f32, 2> weigh() {
+    if (block_ < blocks_.clean_first || block_ >= blocks_.clean_last) hide(block_ * kSpec.tile_n);
+    if (kClass && counts_keys(class_)) level_visible<kKeyTiles>(s_);
     Array<f32, 2> factor;
     FOVEA_UNROLL
     for (i32 half = 0; half < 2; ++half) {
@@ -234,7 +290,10 @@ class Consumer {
   KeyRing<kSpec> ring_;
   WgmmaOperand<kSpec.q_tile(), Major::k> q_;
   u32 group_;
-  i32 row_;  // the lane's first
+  i32 row_;                             // the lane's first
+  i32 step_ = 0;                        // of the ring: goes on from pass to pass
+  i32 block_ = 0;                       // of keys
+  ValueClass class_ = ValueClass::all;  // of V elements that count
   RowStats stats_;
   WgmmaAcc<kSpec.tile_n> s_;
   WgmmaAcc<kSpec.head_dim_v> o_;

@@ -33,6 +33,16 @@ struct WgmmaAcc {
   }
 };
 
+// As value_classes.h names them.
+template <i32 kColumns>
+FOVEA_INLINE f32& accumulator(WgmmaAcc<kColumns>& c, i32 i) {
+  return c.reg[i];
+}
+template <i32 kColumns>
+FOVEA_INLINE f32 accumulator(const WgmmaAcc<kColumns>& c, i32 i) {
+  return c.reg[i];
+}
+
 using FragWgmmaA = Fragment<kWgmmaA16, u32>;
 
 // Columns [16 step, 16 step + 16) of an accumulator, narrowed.

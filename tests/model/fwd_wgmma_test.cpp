@@ -27,9 +27,9 @@ class Call {
     fill(v_, k_.size(), 3);
     out_.assign(q_.size(), 0x7fc0);
     lse_.assign(static_cast<std::size_t>(c_.batch * c_.heads * c_.rows), std::numeric_limits<float>::quiet_NaN());
-    params_.q = map(q_, c_.rows, c_.heads, kSpec.tile_m);
-    params_.k = map(k_, c_.keys, kv_heads(), kSpec.tile_n);
-    params_.v = map(v_, c_.keys, kv_heads(), kSpec.tile_n);
+    map(params_.q, q_, c_.rows, c_.heads, kSpec.tile_m);
+    map(params_.k, k_, c_.keys, kv_heads(), kSpec.tile_n);
+    map(params_.v, v_, c_.keys, kv_heads(), kSpec.tile_n);
     FwdParams& p = params_.fwd;
     p = FwdParams{};
     p.out = {out_.data(), c_.rows * c_.heads * kDim, c_.heads * kDim, kDim};
@@ -59,6 +59,16 @@ class Call {
         [](const FwdWgmmaParams& p) { kernels::fwd_wgmma<kSpec>(p); }, params_);
   }
 
+  // Overwrites element d of V at a key of every batch entry and head.
+  void set_v(i32 key, i32 d, f32 value) {
+    for (i32 b = 0; b < c_.batch; ++b) {
+      for (i32 h = 0; h < kv_heads(); ++h) {
+        v_[static_cast<std::size_t>(((b * c_.keys + key) * kv_heads() + h) * kDim + d)] = f32_to_bf16(value);
+      }
+    }
+  }
+  u16 out_bits(i32 row, i32 d) const { return out_[static_cast<std::size_t>(row * c_.heads * kDim + d)]; }
+
   // Largest error of out and of lse; NaN where a result is.
   double worst() const {
     double worst = 0;
@@ -81,7 +91,7 @@ class Call {
       values.push_back(f32_to_bf16(static_cast<f32>(static_cast<int>(random() % 257) - 128) / 128.0F));
     }
   }
-  TensorMap map(std::vector<u16>& values, i32 rows, i32 heads, i32 box) const {
+  void map(TensorMap& result, std::vector<u16>& values, i32 rows, i32 heads, i32 box) const {
     model::TiledMap tiled;
     tiled.rank = 4;
     tiled.base = values.data();
@@ -91,9 +101,7 @@ class Call {
     tiled.stride[0] = row, tiled.stride[1] = 2 * kDim, tiled.stride[2] = row * static_cast<u64>(rows);
     tiled.box[0] = 64, tiled.box[1] = static_cast<u32>(box);
     tiled.swizzle = model::MapSwizzle::bytes_128;
-    TensorMap result;
     EXPECT_EQ(model::encode_tiled(&result, tiled), "");
-    return result;
   }
   static double at(const std::vector<u16>& values, i64 index) {
     return static_cast<double>(bf16_to_f32(values[static_cast<std::size_t>(index)]));
@@ -153,6 +161,38 @@ TEST(FwdWgmma, RunsUnderEveryLandingAndSchedule) {
     const Report report = call.run_on(config);
     ASSERT_FALSE(report.fault) << text(report);
     EXPECT_LE(call.worst(), kLimit);
+  }
+}
+
+// Causal, 140 rows and keys: row i sees keys up to i. Rows before a key with Inf or NaN keep their bits.
+TEST(FwdWgmma, VThatIsNotFiniteReachesTheRowsThatSeeItAlone) {
+  constexpr f32 kInf = std::numeric_limits<f32>::infinity();
+  constexpr f32 kNaN = std::numeric_limits<f32>::quiet_NaN();
+  const Shape shape{1, 140, 140, 1, 1, -kFarKeys, 0};
+  Call<kD64> zeros(shape);
+  Call<kD64> special(shape);
+  for (const auto& [key, d, value] :
+       {std::tuple{70, 3, kInf}, {71, 5, -kInf}, {72, 7, kNaN}, {30, 9, kInf}, {75, 9, -kInf}}) {
+    zeros.set_v(key, d, 0);
+    special.set_v(key, d, value);
+  }
+  for (Call<kD64>* call : {&zeros, &special}) {
+    const Report report = call->run_on({.seed = 7});
+    ASSERT_FALSE(report.fault) << text(report);
+  }
+  for (i32 row = 0; row < shape.rows; ++row) {
+    for (i32 d = 0; d < 64; ++d) {
+      const f32 out = bf16_to_f32(special.out_bits(row, d));
+      const bool sees_plus = (d == 3 && row >= 70) || (d == 9 && row >= 30);
+      const bool sees_minus = (d == 5 && row >= 71) || (d == 9 && row >= 75);
+      if ((d == 7 && row >= 72) || (sees_plus && sees_minus)) {
+        EXPECT_NE(out, out) << row << ", " << d;
+      } else if (sees_plus || sees_minus) {
+        EXPECT_EQ(out, sees_plus ? kInf : -kInf) << row << ", " << d;
+      } else {
+        EXPECT_EQ(special.out_bits(row, d), zeros.out_bits(row, d)) << row << ", " << d;
+      }
+    }
   }
 }
 
