@@ -269,7 +269,7 @@ class FwdMma {
 
 template <FwdSpec kSpec>
 FOVEA_INLINE void fwd_mma(const FwdParams& p) {
-  static_assert(well_formed(kSpec));
+  static_assert(well_formed(kSpec) && kSpec.family == Family::mma);
   FwdTile tile;
   if (!fwd_tile<kSpec>(p, tile)) return;
   const FwdTask task{p, tile, fwd_sequence(p, tile.batch)};

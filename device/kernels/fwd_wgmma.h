@@ -8,30 +8,17 @@
 #include "attention/softmax.h"
 #include "attention/value_classes.h"
 #include "attention/visibility.h"
+#include "spec/fwd_wgmma_params.h"
 #include "tile/wgmma.h"
 
 namespace fovea {
 
-struct FwdWgmmaParams {
-  TensorMap q, k, v;  // dimensions (d, s, h, b), boxes of 64 columns and the tile's rows, 128-byte swizzle
-  FwdParams fwd;
-};
-
 namespace kernels {
-
-// Byte offsets from the base of shared memory, a multiple of 1024.
-template <FwdSpec kSpec>
-struct WgmmaSmem {
-  static constexpr u32 kQ = 1024;
-  static constexpr u32 kStage0 = kQ + kSpec.q_tile().bytes();
-  static constexpr u32 kStageBytes = kSpec.k_tile().bytes() + kSpec.v_tile().bytes();
-  static constexpr u32 kBytes = kStage0 + static_cast<u32>(kSpec.stages) * kStageBytes;
-};
 
 // A ring of stages with a full and an empty barrier each for K and V. Steps count from 0; both sides count alike.
 template <FwdSpec kSpec>
 class KeyRing {
-  using Smem = WgmmaSmem<kSpec>;
+  static constexpr SmemPlan kSmem = plan_smem(kSpec);
   static constexpr i32 kStages = kSpec.stages;
 
  public:
@@ -56,11 +43,11 @@ class KeyRing {
   FOVEA_INLINE SmemPtr v_full(i32 step) const { return smem_ + static_cast<u32>(72 + 16 * slot(step)); }
   FOVEA_INLINE SmemPtr k_empty(i32 step) const { return smem_ + static_cast<u32>(256 + 16 * slot(step)); }
   FOVEA_INLINE SmemPtr v_empty(i32 step) const { return smem_ + static_cast<u32>(264 + 16 * slot(step)); }
-  FOVEA_INLINE SmemPtr q_tile() const { return smem_ + Smem::kQ; }
+  FOVEA_INLINE SmemPtr q_tile() const { return smem_ + kSmem.q; }
   FOVEA_INLINE SmemPtr k_tile(i32 step) const {
-    return smem_ + (Smem::kStage0 + static_cast<u32>(slot(step)) * Smem::kStageBytes);
+    return smem_ + (kSmem.stage0 + static_cast<u32>(slot(step)) * kSmem.stage_bytes);
   }
-  FOVEA_INLINE SmemPtr v_tile(i32 step) const { return k_tile(step) + kSpec.k_tile().bytes(); }
+  FOVEA_INLINE SmemPtr v_tile(i32 step) const { return k_tile(step) + kSmem.v_in_stage; }
   // Parity of the phase in which a step's tile is full; the producer waits for the one before.
   FOVEA_INLINE static u32 parity(i32 step) { return static_cast<u32>(step / kStages) & 1U; }
 
@@ -270,15 +257,16 @@ class Consumer {
       const RowPlace place = row_place<kSpec>(p_, seq_, tile_, row_ + 8 * half);
       const f32 sum = quad_sum(stats_.sum[half]);
       if (place.query >= seq_.q_rows) continue;
-      const RowResult result =
-          place.query < seq_.q_used ? finish_row(stats_.max[half] * p_.scale, sum, sink) : kEmptyRow;
-      if (p_.lse != nullptr && (isa::laneid() & 3U) == 0)
+      const bool query = place.query < seq_.q_used;  // other rows hold what Q's storage holds: anything
+      const RowResult result = query ? finish_row(stats_.max[half] * p_.scale, sum, sink) : kEmptyRow;
+      if (p_.lse != nullptr && (isa::laneid() & 3U) == 0) {
         isa::st_global<f32>(lse_of(p_, seq_, tile_, place), result.lse);
+      }
       FOVEA_UNROLL
       for (i32 n = 0; n < kOutTiles; ++n) {
         const i64 element = place.out + 8 * n + 2 * static_cast<i32>(isa::laneid() & 3U);
-        isa::st_global<u32>(static_cast<u16*>(p_.out.data) + element,
-                            pack2<kSpec.out>(o_.at(n, half, 0) * result.factor, o_.at(n, half, 1) * result.factor));
+        const u32 pair = pack2<kSpec.out>(o_.at(n, half, 0) * result.factor, o_.at(n, half, 1) * result.factor);
+        isa::st_global<u32>(static_cast<u16*>(p_.out.data) + element, query ? pair : 0U);
       }
     }
   }
@@ -303,6 +291,7 @@ class Consumer {
 // 128 threads of the producer, of which one works, then the consumers.
 template <FwdSpec kSpec>
 FOVEA_INLINE void fwd_wgmma(const FwdWgmmaParams& p) {
+  static_assert(well_formed(kSpec) && kSpec.family == Family::wgmma);
   FwdTile tile;
   if (!fwd_tile<kSpec>(p.fwd, tile)) return;
   const FwdSequence seq = fwd_sequence(p.fwd, tile.batch);

@@ -27,6 +27,9 @@ enum class Rows : u8 { head, group };
 // How 16-bit output fragments reach shared memory: st.shared.b32, or stmatrix (sm_90 and up).
 enum class Store : u8 { vector, stmatrix };
 
+// Which kernel: fwd_mma, or fwd_wgmma (SM90), of which tile_m / 64 warpgroups compute and one more brings tiles.
+enum class Family : u8 { mma, wgmma };
+
 struct FwdSpec {
   Element element = Element::bf16;  // q, k, v
   Element out = Element::bf16;
@@ -42,6 +45,7 @@ struct FwdSpec {
   i32 rows_per_warp = 32;  // 16 or 32: mma row blocks per warp
   i32 stages = 2;          // K/V tiles in flight or in use
   i32 min_ctas = 1;        // CTAs per SM that registers must allow
+  Family family = Family::mma;
 
   constexpr bool operator==(const FwdSpec&) const = default;
 
@@ -57,7 +61,7 @@ struct FwdSpec {
     return views() && loads != Loads::any && rows_per_warp * head_dim_v / 32 + score_registers + words <= 230;
   }
   constexpr i32 warps() const { return tile_m / rows_per_warp; }
-  constexpr i32 threads() const { return warps() * 32; }
+  constexpr i32 threads() const { return family == Family::mma ? warps() * 32 : 128 + 2 * tile_m; }
   constexpr SmemTile q_tile() const { return {.rows = tile_m, .cols = head_dim_qk}; }
   constexpr SmemTile k_tile() const { return {.rows = tile_n, .cols = head_dim_qk}; }
   constexpr SmemTile v_tile() const { return {.rows = tile_n, .cols = head_dim_v}; }
@@ -66,7 +70,8 @@ struct FwdSpec {
 
 // Byte offsets from the base of dynamic shared memory. A stage is a K tile followed by a V tile. The output tile takes
 // over the space of Q, and of the stages behind it, once the last product has read them. Behind all of them, where a
-// mask may be looked at, lie the two words of each warp that mask_blocks() exchanges.
+// mask may be looked at, lie the two words of each warp that mask_blocks() exchanges. Family::wgmma begins with 1024
+// bytes of barriers, and its output never passes through shared memory.
 struct SmemPlan {
   u32 q = 0;
   u32 stage0 = 0;
@@ -80,7 +85,8 @@ struct SmemPlan {
 
 constexpr SmemPlan plan_smem(const FwdSpec& spec) {
   SmemPlan plan;
-  plan.stage0 = spec.q_tile().bytes();
+  plan.q = spec.family == Family::wgmma ? 1024U : 0U;
+  plan.stage0 = plan.q + spec.q_tile().bytes();
   plan.v_in_stage = spec.k_tile().bytes();
   plan.stage_bytes = spec.k_tile().bytes() + spec.v_tile().bytes();
   plan.bytes = plan.stage0 + static_cast<u32>(spec.stages) * plan.stage_bytes;
@@ -93,12 +99,12 @@ constexpr SmemPlan plan_smem(const FwdSpec& spec) {
 // FNV-1a over every field, in declaration order. A field that is added to FwdSpec and not here does not compile.
 constexpr u64 digest(const FwdSpec& spec) {
   const auto& [element, out, head_dim_qk, head_dim_v, score, bias, loads, rows, store, tile_m, tile_n, rows_per_warp,
-               stages, min_ctas] = spec;
-  const u32 fields[] = {static_cast<u32>(element),    static_cast<u32>(out),     static_cast<u32>(head_dim_qk),
-                        static_cast<u32>(head_dim_v), static_cast<u32>(score),   static_cast<u32>(bias),
-                        static_cast<u32>(loads),      static_cast<u32>(rows),    static_cast<u32>(store),
-                        static_cast<u32>(tile_m),     static_cast<u32>(tile_n),  static_cast<u32>(rows_per_warp),
-                        static_cast<u32>(stages),     static_cast<u32>(min_ctas)};
+               stages, min_ctas, family] = spec;
+  const u32 fields[] = {static_cast<u32>(element),    static_cast<u32>(out),      static_cast<u32>(head_dim_qk),
+                        static_cast<u32>(head_dim_v), static_cast<u32>(score),    static_cast<u32>(bias),
+                        static_cast<u32>(loads),      static_cast<u32>(rows),     static_cast<u32>(store),
+                        static_cast<u32>(tile_m),     static_cast<u32>(tile_n),   static_cast<u32>(rows_per_warp),
+                        static_cast<u32>(stages),     static_cast<u32>(min_ctas), static_cast<u32>(family)};
   u64 hash = 0xcbf29ce484222325ULL;
   for (const u32 field : fields) {
     for (i32 byte = 0; byte < 4; ++byte) hash = (hash ^ ((field >> (8 * byte)) & 0xffU)) * 0x100000001b3ULL;
@@ -106,8 +112,18 @@ constexpr u64 digest(const FwdSpec& spec) {
   return hash;
 }
 
-// What every kernel of the mma family relies on. A spec that breaks it does not compile.
+// What fwd_wgmma relies on.
+constexpr bool well_formed_wgmma(const FwdSpec& spec) {
+  const bool products = (spec.tile_n == 64 || spec.tile_n == 128) && spec.tile_m % 64 == 0 && spec.tile_m <= 192;
+  const bool head_dims = spec.head_dim_qk == spec.head_dim_v && (spec.head_dim_v == 64 || spec.head_dim_v == 128);
+  return products && head_dims && spec.rows_per_warp == 16 && spec.stages >= 2 && spec.element != Element::fp32 &&
+         spec.out == spec.element && spec.score == ScoreForm::scaled && spec.loads == Loads::vector &&
+         spec.rows == Rows::head;
+}
+
+// What a kernel relies on. A spec that breaks it does not compile.
 constexpr bool well_formed(const FwdSpec& spec) {
+  if (spec.family == Family::wgmma) return well_formed_wgmma(spec);
   const auto width = [](i32 cols) { return cols >= 16 && cols <= 256 && cols % 16 == 0; };
   return (spec.rows_per_warp == 16 || spec.rows_per_warp == 32) && spec.tile_m % spec.rows_per_warp == 0 &&
          spec.tile_n % 32 == 0 && spec.stages >= 2 && spec.element != Element::fp32 && width(spec.head_dim_qk) &&

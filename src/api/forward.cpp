@@ -52,7 +52,7 @@ Check forward(ContextState& context, const ForwardCall& call) {
   context.forward_calls.fetch_add(1, std::memory_order_relaxed);
   if (!has_rows(call.problem)) return {};
   const Plan& plan = planned.value()->plan;
-  if (plan.choice.kernel != KernelId::fwd_mma) {
+  if (!on_gpu(plan.choice.kernel)) {
     return cpu::run_forward(plan, call.operands, context.pool, context.workspace);
   }
   if (planned.value()->kernels.attention != nullptr) {

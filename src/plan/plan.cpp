@@ -140,7 +140,7 @@ Plan make_gpu_plan(const Problem& problem, const Choice& choice, const GpuCaps& 
 }  // namespace
 
 Plan make_plan(const Problem& problem, const Choice& choice, const Caps& caps) {
-  Plan plan = choice.kernel == KernelId::fwd_mma
+  Plan plan = on_gpu(choice.kernel)
                   ? make_gpu_plan(problem, choice, problem.device == FOVEA_DEVICE_CPU ? caps.model : caps.gpu)
                   : make_cpu_plan(problem, choice, caps);
   plan.digest = plan_digest(plan);
@@ -150,7 +150,7 @@ Plan make_plan(const Problem& problem, const Choice& choice, const Caps& caps) {
 std::string to_string(const Plan& plan) {
   std::ostringstream text;
   text << name(plan.choice.kernel);
-  if (plan.choice.kernel == KernelId::fwd_mma) {
+  if (on_gpu(plan.choice.kernel)) {
     text << " grid=" << plan.grid << " threads=" << plan.choice.spec.threads() << " smem_bytes=" << plan.smem_bytes
          << " num_splits=" << plan.num_splits << " split_keys=" << plan.split_keys
          << " heads_in_flight=" << plan.heads_in_flight << " spec=" << to_cpp(plan.choice.spec)

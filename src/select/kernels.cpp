@@ -3,6 +3,7 @@
 
 #include "core/text.h"
 #include "select/fwd_mma.h"
+#include "select/fwd_wgmma.h"
 #include "select/select.h"
 
 namespace fovea {
@@ -72,6 +73,8 @@ constexpr std::array kKernels{
                "bf16 on AMX tiles with fp32 sums, blocked online softmax", supports_cpu_amx},
     KernelInfo{KernelId::cpu_fwd_f32, "cpu_fwd_f32", Executor::cpu,
                "f32, bf16 and f16 in fp32 SIMD, blocked online softmax, every feature", supports_cpu_f32},
+    KernelInfo{KernelId::fwd_wgmma, "fwd_wgmma", Executor::gpu, "bf16 and f16 on wgmma and TMA, SM90",
+               supports_fwd_wgmma},
     KernelInfo{KernelId::fwd_mma, "fwd_mma", Executor::gpu, "bf16 and f16 on mma.sync and cp.async, SM80 and up",
                supports_fwd_mma},
 };

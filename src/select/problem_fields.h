@@ -18,9 +18,9 @@ template <class P, class Visit>
 void visit_fields(P& problem, Visit&& visit) {
   auto& [dtype, out_dtype, bias_dtype, device, q_layout, kv_layout, mask, bias, scores_per_batch, causal,
          has_window_left, has_window_right, has_offset, has_sink, has_lse, batch_invariant, forbid_slow, unit_stride_d,
-         has_seqused, mask_vector, bias_vector, batch, num_heads_q, num_heads_kv, head_dim_qk, head_dim_v, seqlen_q,
-         seqlen_kv, total_q, page_size, window_left, window_right, q_offset, kv_offset, requested_splits, align_qkv,
-         align_out, softmax_scale, softcap] = problem;
+         forward_strides, has_seqused, mask_vector, bias_vector, batch, num_heads_q, num_heads_kv, head_dim_qk,
+         head_dim_v, seqlen_q, seqlen_kv, total_q, page_size, window_left, window_right, q_offset, kv_offset,
+         requested_splits, align_qkv, align_out, softmax_scale, softcap] = problem;
   visit("dtype", dtype);
   visit("out_dtype", out_dtype);
   visit("bias_dtype", bias_dtype);
@@ -39,6 +39,7 @@ void visit_fields(P& problem, Visit&& visit) {
   visit("batch_invariant", batch_invariant);
   visit("forbid_slow", forbid_slow);
   visit("unit_stride_d", unit_stride_d);
+  visit("forward_strides", forward_strides);
   visit("has_seqused", has_seqused);
   visit("mask_vector", mask_vector);
   visit("bias_vector", bias_vector);

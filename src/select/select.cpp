@@ -2,6 +2,7 @@
 #include "select/select.h"
 
 #include "select/fwd_mma.h"
+#include "select/fwd_wgmma.h"
 
 namespace fovea {
 namespace {
@@ -45,6 +46,7 @@ Result<Choice> choose(const Problem& problem, const Caps& caps, fovea_backend ba
         choice.spec = fwd_mma_spec(problem, seen.gpu);
         choice.num_splits = fwd_mma_splits(problem, seen.gpu);
       }
+      if (kernel.id == KernelId::fwd_wgmma) choice.spec = fwd_wgmma_spec(problem);
       return choice;
     }
     refusal = std::move(verdict.refusal);

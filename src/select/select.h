@@ -16,7 +16,10 @@
 
 namespace fovea {
 
-enum class KernelId : std::uint8_t { cpu_fwd_f32, cpu_fwd_amx_bf16, fwd_mma };
+enum class KernelId : std::uint8_t { cpu_fwd_f32, cpu_fwd_amx_bf16, fwd_mma, fwd_wgmma };
+
+// Whether a kernel is of a GPU.
+inline bool on_gpu(KernelId id) { return id == KernelId::fwd_mma || id == KernelId::fwd_wgmma; }
 
 // What a backend may count on. A value: tests make their own.
 struct Caps {

@@ -1,4 +1,4 @@
-// From specs to sources; every list is that of fwd_mma so far.
+// From specs to sources; the lists are those of fwd_mma so far.
 #include "select/specs.h"
 
 #include "select/fwd_mma.h"
@@ -6,11 +6,12 @@
 namespace fovea {
 
 KernelSource kernel_source(const FwdSpec& spec) {
-  return {.header = "kernels/fwd_mma.h",
+  const bool wgmma = spec.family == Family::wgmma;
+  return {.header = wgmma ? "kernels/fwd_wgmma.h" : "kernels/fwd_mma.h",
           .spec_expr = to_cpp(spec),
           .spec_type = "fovea::FwdSpec",
-          .params_type = "fovea::FwdParams",
-          .kernel = "fwd_mma",
+          .params_type = wgmma ? "fovea::FwdWgmmaParams" : "fovea::FwdParams",
+          .kernel = wgmma ? "fwd_wgmma" : "fwd_mma",
           .digest = digest(spec),
           .smem_bytes = static_cast<int>(plan_smem(spec).bytes),
           .threads = spec.threads(),

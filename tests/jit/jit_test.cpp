@@ -41,9 +41,6 @@ class JitTest : public ::testing::Test {
   ScratchDirectory scratch_;
 };
 
-#define FOVEA_NEED_NVRTC(jit) \
-  if (const auto nvrtc = (jit).nvrtc(); !nvrtc.ok()) GTEST_SKIP() << to_string(nvrtc.error())
-
 TEST_F(JitTest, NvrtcMakesACubinForEveryTarget) {
   Jit j = jit();
   FOVEA_NEED_NVRTC(j);

@@ -20,4 +20,8 @@ KernelSource toy_source(int factor);
 // Settings that find NVRTC in the environment or in the project's .venv, and keep kernels in `cache_dir`.
 Config toy_config(const std::string& cache_dir);
 
+// Ends a test as skipped where there is no NVRTC.
+#define FOVEA_NEED_NVRTC(jit) \
+  if (const auto nvrtc = (jit).nvrtc(); !nvrtc.ok()) GTEST_SKIP() << to_string(nvrtc.error())
+
 }  // namespace fovea::testing

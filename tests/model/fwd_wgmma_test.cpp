@@ -10,8 +10,10 @@
 namespace fovea::model_test {
 namespace {
 
-constexpr FwdSpec kD64{.head_dim_qk = 64, .head_dim_v = 64, .tile_m = 128, .tile_n = 64, .rows_per_warp = 16};
-constexpr FwdSpec kD128{.head_dim_qk = 128, .head_dim_v = 128, .tile_m = 128, .tile_n = 128, .rows_per_warp = 16};
+constexpr FwdSpec kD64{
+    .head_dim_qk = 64, .head_dim_v = 64, .tile_m = 128, .tile_n = 64, .rows_per_warp = 16, .family = Family::wgmma};
+constexpr FwdSpec kD128{
+    .head_dim_qk = 128, .head_dim_v = 128, .tile_m = 128, .tile_n = 128, .rows_per_warp = 16, .family = Family::wgmma};
 
 struct Shape {
   i32 batch, rows, keys, heads, group;
@@ -49,8 +51,8 @@ class Call {
   Report run_on(LaunchConfig config) {
     config.sm = 90;
     config.grid_x = static_cast<u32>(params_.fwd.tiles_m * c_.batch * c_.heads);
-    config.threads = 128 + kSpec.tile_m / 64 * 128;
-    config.smem_bytes = kernels::WgmmaSmem<kSpec>::kBytes;
+    config.threads = static_cast<u32>(kSpec.threads());
+    config.smem_bytes = plan_smem(kSpec).bytes;
     config.registers_per_thread = 168;
     return run<FwdWgmmaParams>(
         config,

@@ -136,7 +136,7 @@ TEST_F(Reports, doctor_tells_targets_threads_and_drivers) {
   EXPECT_EQ(json["cuda"]["usable"], false);
   EXPECT_NE(json["cuda"]["reason"], "");
   EXPECT_EQ(json["cpu"]["amx_bf16"].get<bool>(), json["cpu"]["amx_reason"] == "");
-  EXPECT_EQ(json["kernels"].size(), 3U);
+  EXPECT_EQ(json["kernels"].size(), 4U);
   EXPECT_NE(text_of(doctor(FOVEA_TEXT)).find("threads   2"), std::string::npos);
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "select/fwd_mma.h"
+#include "select/fwd_wgmma.h"
 #include "select/problem_fields.h"
 #include "select/tuning_mma.h"
 
@@ -74,8 +75,8 @@ TEST(Choose, cuda_is_no_backend_without_a_gpu) {
   EXPECT_EQ(refused.error().status, FOVEA_NO_BACKEND);
   EXPECT_EQ(refused.error().why, "no driver");
   const auto verdicts = supports(problem(FOVEA_F32), machine(true), FOVEA_BACKEND_CUDA);
-  ASSERT_EQ(verdicts.size(), 1U);
-  EXPECT_FALSE(verdicts[0].served);
+  ASSERT_EQ(verdicts.size(), 2U);
+  EXPECT_FALSE(verdicts[0].served || verdicts[1].served);
 }
 
 TEST(Choose, head_dims_end_at_1024) {
@@ -178,6 +179,46 @@ Verdict on_sm90(Problem p) {
   caps.gpu = architecture_caps(90);
   p.device = FOVEA_DEVICE_CUDA;
   return supports_fwd_mma(p, caps);
+}
+
+// Every refusal says what serves instead.
+TEST(SelectWgmma, ServesDenseCallsOnTheModelOfSm90AndSendsTheRestToFwdMma) {
+  Caps caps;
+  caps.gpu = architecture_caps(90);
+  caps.gpu.model = true;
+  Problem plain = problem(FOVEA_BF16);
+  plain.out_dtype = FOVEA_BF16;
+  EXPECT_TRUE(supports_fwd_wgmma(plain, caps).served);
+  EXPECT_TRUE(well_formed(fwd_wgmma_spec(plain)));
+  EXPECT_LE(plan_smem(fwd_wgmma_spec(plain)).bytes, static_cast<std::uint64_t>(caps.gpu.smem_bytes));
+  const auto refused = [&](const char* what, fovea_status status, const auto& change) {
+    Problem p = plain;
+    change(p);
+    const Verdict verdict = supports_fwd_wgmma(p, caps);
+    EXPECT_FALSE(verdict.served) << what;
+    EXPECT_EQ(verdict.refusal.status, status) << what;
+    EXPECT_EQ(verdict.refusal.hint, "fwd_mma serves it") << what;
+    expect_full(verdict.refusal);
+    EXPECT_TRUE(supports_fwd_mma(p, caps).served) << what;
+  };
+  refused("mask", FOVEA_UNSUPPORTED, [](Problem& p) { p.mask = HeadMode::broadcast; });
+  refused("softcap", FOVEA_UNSUPPORTED, [](Problem& p) { p.softcap = 3.0F; });
+  refused("pages", FOVEA_UNSUPPORTED, [](Problem& p) { p.kv_layout = KvLayout::paged, p.page_size = 16; });
+  refused("head dim", FOVEA_HEAD_DIM, [](Problem& p) { p.head_dim_v = 96; });
+  refused("out", FOVEA_DTYPE, [](Problem& p) { p.out_dtype = FOVEA_F32; });
+  refused("alignment", FOVEA_ALIGNMENT, [](Problem& p) { p.align_qkv = 8; });
+  refused("backwards", FOVEA_ALIGNMENT, [](Problem& p) { p.forward_strides = false; });
+  refused("out alignment", FOVEA_ALIGNMENT, [](Problem& p) { p.align_out = 2; });
+  refused("decode", FOVEA_UNSUPPORTED, [](Problem& p) { p.seqlen_q = p.total_q = 1; });
+  refused("splits", FOVEA_UNSUPPORTED, [](Problem& p) { p.requested_splits = 4; });
+  refused("batch invariant", FOVEA_UNSUPPORTED, [](Problem& p) { p.batch_invariant = true; });
+  caps.gpu.model = false;
+  Problem on_gpu = plain;
+  on_gpu.device = FOVEA_DEVICE_CUDA;
+  EXPECT_EQ(supports_fwd_wgmma(on_gpu, caps).refusal.why, "it has run on no GPU yet");
+  caps.gpu = architecture_caps(80);
+  caps.gpu.model = true;
+  EXPECT_EQ(supports_fwd_wgmma(plain, caps).refusal.allowed, "SM90");
 }
 
 // Contract section 6: a path that costs more than 1.5x is named, and can be forbidden.

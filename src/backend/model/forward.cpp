@@ -1,12 +1,17 @@
 // Source, parameters and grid are those of the cuda backend; regions and schedule are the model's own.
 #include "backend/model/forward.h"
 
+#include <algorithm>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "backend/model/regions.h"
 #include "core/text.h"
+#include "device/spec/fwd_wgmma_params.h"
+#include "model/tensor_map.h"
 #include "plan/fwd_params.h"
+#include "plan/tensor_maps.h"
 #include "select/fwd_mma.h"
 #include "select/specs.h"
 
@@ -24,6 +29,41 @@ LaunchConfig launch_config(const KernelSource& source, std::int64_t grid, const 
           .schedule = settings.schedule};
 }
 
+std::string encode(TensorMap& to, const RowMap& map) {
+  TiledMap tiled;
+  tiled.type = map.dtype == FOVEA_BF16 ? MapType::bf16 : MapType::f16;
+  tiled.rank = 4;
+  tiled.base = map.base;
+  std::copy_n(map.dim, 4, tiled.dim);
+  std::copy_n(map.stride_bytes, 3, tiled.stride);
+  tiled.box[0] = 64, tiled.box[1] = map.box_rows;
+  tiled.swizzle = MapSwizzle::bytes_128;
+  return encode_tiled(&to, tiled);
+}
+
+Result<Report> run_wgmma(const Plan& plan, const ForwardOperands& operands, const std::vector<Region>& regions,
+                         Modules& modules, const Settings& settings) {
+  const KernelSource source = kernel_source(plan.choice.spec);
+  const Result<Module> module = modules.get(source);
+  if (!module.ok()) return module.error();
+  FwdWgmmaParams params;
+  const ForwardMaps maps = forward_maps(plan, operands);
+  for (const auto& [to, map] : {std::pair{&params.q, &maps.q}, {&params.k, &maps.k}, {&params.v, &maps.v}}) {
+    const std::string refusal = encode(*to, *map);
+    if (!refusal.empty()) {
+      return Error{.status = FOVEA_INTERNAL,
+                   .asked = "a tensor map for fwd_wgmma",
+                   .allowed = "what cuTensorMapEncodeTiled takes",
+                   .why = refusal,
+                   .hint = "supports_fwd_wgmma() should have refused the call: please report this message"};
+    }
+  }
+  params.fwd = make_fwd_params(plan, operands, nullptr);
+  LaunchConfig config = launch_config(source, plan.grid, settings);
+  config.registers_per_thread = 168;  // 65536 over 384 threads, as the launch bounds leave them
+  return launch(config, regions, module.value().entry, &params);
+}
+
 }  // namespace
 
 Result<Report> run_forward(const Plan& plan, const ForwardOperands& operands, Modules& modules,
@@ -34,6 +74,7 @@ Result<Report> run_forward(const Plan& plan, const ForwardOperands& operands, Mo
   if (split.bytes > 0) {
     regions.push_back({.base = parts.data(), .bytes = split.bytes, .writable = true, .name = "split parts"});
   }
+  if (plan.choice.kernel == KernelId::fwd_wgmma) return run_wgmma(plan, operands, regions, modules, settings);
   const KernelSource source = kernel_source(plan.choice.spec);
   const Result<Module> module = modules.get(source);
   if (!module.ok()) return module.error();

@@ -1,0 +1,39 @@
+// Dimensions of one element have a stride that nothing follows; the driver wants it to be a multiple of 16 all the
+// same.
+#include "plan/tensor_maps.h"
+
+#include <algorithm>
+
+namespace fovea {
+namespace {
+
+RowMap row_map(const RowView& view, std::int64_t cols, std::int64_t rows, std::int64_t heads, std::int64_t batch,
+               std::int32_t box_rows) {
+  const auto bytes = [cols](std::int64_t extent, std::int64_t stride) {
+    return static_cast<std::uint64_t>(2 * (extent > 1 ? stride : cols));
+  };
+  RowMap map;
+  map.base = view.data;
+  map.dtype = view.dtype;
+  const std::int64_t dims[] = {cols, rows, heads, batch};
+  for (int i = 0; i < 4; ++i) map.dim[i] = static_cast<std::uint64_t>(std::max<std::int64_t>(dims[i], 1));
+  map.stride_bytes[0] = bytes(rows, view.stride_s);
+  map.stride_bytes[1] = bytes(heads, view.stride_h);
+  map.stride_bytes[2] = bytes(batch, view.stride_b);
+  map.box_rows = static_cast<std::uint32_t>(box_rows);
+  return map;
+}
+
+}  // namespace
+
+ForwardMaps forward_maps(const Plan& plan, const ForwardOperands& operands) {
+  const Problem& p = plan.problem;
+  const FwdSpec& spec = plan.choice.spec;
+  const std::int64_t q_batch = p.q_layout == QLayout::varlen ? 1 : p.batch;
+  const std::int64_t kv_batch = p.kv_layout == KvLayout::varlen ? 1 : p.batch;
+  return {row_map(operands.q, p.head_dim_qk, operands.rows_q, p.num_heads_q, q_batch, spec.tile_m),
+          row_map(operands.k, p.head_dim_qk, operands.rows_kv, p.num_heads_kv, kv_batch, spec.tile_n),
+          row_map(operands.v, p.head_dim_v, operands.rows_kv, p.num_heads_kv, kv_batch, spec.tile_n)};
+}
+
+}  // namespace fovea

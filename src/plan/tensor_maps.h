@@ -1,0 +1,25 @@
+// What the tensor maps of fwd_wgmma say, as values; each backend encodes them for its own executor.
+#pragma once
+
+#include <cstdint>
+
+#include "plan/operands.h"
+#include "plan/plan.h"
+
+namespace fovea {
+
+// A map of 16-bit elements with 128-byte swizzle: dimensions (d, s, h, b), boxes of 64 columns and box_rows rows.
+struct RowMap {
+  void* base = nullptr;
+  fovea_dtype dtype = FOVEA_BF16;
+  std::uint64_t dim[4] = {};
+  std::uint64_t stride_bytes[3] = {};  // of s, h and b
+  std::uint32_t box_rows = 0;
+};
+
+struct ForwardMaps {
+  RowMap q, k, v;
+};
+ForwardMaps forward_maps(const Plan& plan, const ForwardOperands& operands);
+
+}  // namespace fovea

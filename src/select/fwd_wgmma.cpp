@@ -1,0 +1,77 @@
+// What fwd_wgmma serves. Every refusal names fwd_mma, which serves instead.
+#include "select/fwd_wgmma.h"
+
+#include <array>
+
+#include "core/text.h"
+#include "select/fwd_mma.h"
+
+namespace fovea {
+namespace {
+
+constexpr std::int64_t kMinRows = 64;  // below, most of a tile would be idle
+
+struct Condition {
+  bool holds;
+  fovea_status status;
+  const char* asked;
+  const char* allowed;
+  const char* why;
+};
+
+std::array<Condition, 9> conditions(const Problem& p, const GpuCaps& gpu) {
+  const std::int64_t rows = p.q_layout == QLayout::varlen ? p.total_q : p.seqlen_q;
+  return {{
+      {gpu.sm == 90, FOVEA_UNSUPPORTED, "another architecture", "SM90", "wgmma exists there alone"},
+      {gpu.model, FOVEA_UNSUPPORTED, "backend cuda", "the model", "it has run on no GPU yet"},
+      {(p.dtype == FOVEA_BF16 || p.dtype == FOVEA_F16) && p.out_dtype == p.dtype, FOVEA_DTYPE, "other dtypes",
+       "bf16 or f16, and out in the same", "it is compiled for these"},
+      {p.head_dim_qk == p.head_dim_v && (p.head_dim_v == 64 || p.head_dim_v == 128), FOVEA_HEAD_DIM, "these head dims",
+       "64 or 128, the same for k and v", "it is compiled for these"},
+      {p.mask == HeadMode::absent && p.bias == HeadMode::absent && p.softcap == 0.0F && p.softmax_scale > 0.0F,
+       FOVEA_UNSUPPORTED, "a mask, a bias, a softcap or a scale that is not positive", "none of these",
+       "its scores go straight into the exponent"},
+      {p.kv_layout != KvLayout::paged, FOVEA_UNSUPPORTED, "paged k and v", "dense or packed ones",
+       "its loads follow one stride"},
+      {p.align_qkv >= 16 && p.unit_stride_d && p.forward_strides, FOVEA_ALIGNMENT, "these strides of q, k and v",
+       "positive strides, rows at multiples of 16 bytes", "TMA knows no others"},
+      {p.align_out >= 4, FOVEA_ALIGNMENT, "rows of out at 2-byte alignment", "multiples of 4 bytes",
+       "it stores pairs of elements"},
+      {rows >= kMinRows && p.requested_splits <= 1 && !p.batch_invariant, FOVEA_UNSUPPORTED,
+       "few queries, split keys or batch-invariant mode", "64 queries or more, in one part",
+       "fwd_mma packs heads and splits keys"},
+  }};
+}
+
+}  // namespace
+
+Verdict supports_fwd_wgmma(const Problem& p, const Caps& caps) {
+  Verdict verdict{.kernel = KernelId::fwd_wgmma, .served = false, .slow = false, .note = {}, .refusal = {}};
+  const Verdict mma = supports_fwd_mma(p, caps);  // sizes, devices and what no GPU kernel serves
+  if (!mma.served && mma.refusal.status != FOVEA_SLOW_PATH) {
+    verdict.refusal = mma.refusal;
+    return verdict;
+  }
+  for (const Condition& c : conditions(p, caps.gpu)) {
+    if (c.holds) continue;
+    verdict.refusal = {
+        .status = c.status, .asked = c.asked, .allowed = c.allowed, .why = c.why, .hint = "fwd_mma serves it"};
+    return verdict;
+  }
+  verdict.served = true;
+  return verdict;
+}
+
+FwdSpec fwd_wgmma_spec(const Problem& p) {
+  FwdSpec spec;
+  spec.element = spec.out = element_of(p.dtype);
+  spec.head_dim_qk = spec.head_dim_v = static_cast<i32>(p.head_dim_v);
+  spec.store = Store::stmatrix;
+  spec.tile_m = 128;
+  spec.tile_n = 128;
+  spec.rows_per_warp = 16;
+  spec.family = Family::wgmma;
+  return spec;
+}
+
+}  // namespace fovea

@@ -1,0 +1,13 @@
+// fwd_wgmma's part of the registry: what it serves, and which spec it takes for a problem.
+#pragma once
+
+#include "select/select.h"
+
+namespace fovea {
+
+Verdict supports_fwd_wgmma(const Problem& problem, const Caps& caps);
+
+// The spec for a problem that supports_fwd_wgmma() serves.
+FwdSpec fwd_wgmma_spec(const Problem& problem);
+
+}  // namespace fovea
