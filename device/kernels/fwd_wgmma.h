@@ -11,19 +11,16 @@
 #include "spec/fwd_wgmma_params.h"
 #include "tile/wgmma.h"
 
-namespace fovea {
-
-namespace kernels {
+namespace fovea::kernels {
 
 // A ring of stages with a full and an empty barrier each for K and V. Steps count from 0; both sides count alike.
 template <FwdSpec kSpec>
 class KeyRing {
   static constexpr SmemPlan kSmem = plan_smem(kSpec);
   static constexpr i32 kStages = kSpec.stages;
-
- public:
   static constexpr i32 kConsumers = kSpec.tile_m / 64;
 
+ public:
   FOVEA_INLINE explicit KeyRing(SmemPtr smem) : smem_(smem) {}
 
   FOVEA_INLINE void init() const {
@@ -57,11 +54,7 @@ class KeyRing {
   SmemPtr smem_;
 };
 
-// Row of K and V in their tensor maps, and head and batch.
-struct KeyPlace {
-  i32 first, head, batch;
-};
-
+// Begins to bring a tile; `full` completes when all of it has landed. Rows past the tensor's end become zero.
 template <SmemTile kTile>
 FOVEA_INLINE void load_tile(SmemPtr tile, const TensorMap* map, SmemPtr full, i32 row, i32 head, i32 batch) {
   isa::mbarrier_arrive_expect_tx(full, kTile.bytes());
@@ -312,5 +305,4 @@ FOVEA_INLINE void fwd_wgmma(const FwdWgmmaParams& p) {
   }
 }
 
-}  // namespace kernels
-}  // namespace fovea
+}  // namespace fovea::kernels

@@ -22,7 +22,7 @@ struct Condition {
 std::array<Condition, 9> conditions(const Problem& p, const GpuCaps& gpu) {
   const std::int64_t rows = p.q_layout == QLayout::varlen ? p.total_q : p.seqlen_q;
   return {{
-      {gpu.sm == 90, FOVEA_UNSUPPORTED, "another architecture", "SM90", "wgmma exists there alone"},
+      {gpu.sm == 90, FOVEA_UNSUPPORTED, "a GPU of another architecture", "SM90", "wgmma exists there alone"},
       {gpu.model, FOVEA_UNSUPPORTED, "backend cuda", "the model", "it has run on no GPU yet"},
       {(p.dtype == FOVEA_BF16 || p.dtype == FOVEA_F16) && p.out_dtype == p.dtype, FOVEA_DTYPE, "other dtypes",
        "bf16 or f16, and out in the same", "it is compiled for these"},
