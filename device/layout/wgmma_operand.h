@@ -57,19 +57,23 @@ constexpr bool wgmma_reads(const SmemTile& tile, Major major, u32 extent) {
 static_assert(layout_detail::wgmma_reads({.rows = 64, .cols = 128}, Major::k, 64));
 static_assert(layout_detail::wgmma_reads({.rows = 32, .cols = 128}, Major::mn, 128));
 
-// A of wgmma m64k16 in registers: four warps of 16 rows, each as A of mma.m16n8k16.
-inline constexpr FragmentMap kWgmmaA16{.element_bits = 1,
-                                       .register_bits = 2,
-                                       .warp_bits = 2,
-                                       .row_bits = 6,
-                                       .col_bits = 4,
-                                       .map = layout_detail::with_lanes(layout_detail::bits(6, 4)
-                                                                            .with(layout_detail::col<6>(1))
-                                                                            .with(layout_detail::row(8))
-                                                                            .with(layout_detail::col<6>(8)),
-                                                                        layout_detail::col<6>(2), layout_detail::row(1))
-                                                  .with(layout_detail::row(16))
-                                                  .with(layout_detail::row(32))};
+// A warp's fragment of 16 rows, four times: one per warp of a warpgroup, below each other.
+constexpr FragmentMap of_warpgroup(const FragmentMap& warp) {
+  FragmentMap result = warp;
+  result.warp_bits = 2;
+  result.row_bits = warp.row_bits + 2;
+  result.map = layout_detail::bits(result.row_bits, warp.col_bits);
+  for (i32 i = 0; i < warp.map.in_bits; ++i) {
+    const u32 image = warp.map.basis[i];
+    const u32 rows = image & ((1U << warp.row_bits) - 1U);
+    result.map = result.map.with(rows | ((image >> warp.row_bits) << result.row_bits));
+  }
+  result.map = result.map.with(1U << warp.row_bits).with(2U << warp.row_bits);
+  return result;
+}
+
+// A of wgmma m64k16 in registers: each warp holds A of mma.m16n8k16.
+inline constexpr FragmentMap kWgmmaA16 = of_warpgroup(kMmaA16);
 
 // The map after registers r and r + 1, neighbouring columns, became one register of a 16-bit pair.
 constexpr FragmentMap narrowed(const FragmentMap& c) {
