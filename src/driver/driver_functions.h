@@ -34,6 +34,11 @@
     CUresult(CUfunction_attribute which, int value, CUkernel kernel, CUdevice device))                                \
   X(cuLaunchKernelEx, "cuLaunchKernelEx",                                                                             \
     CUresult(const CUlaunchConfig* config, CUfunction function, void** params, void** extra))                         \
+  X(cuTensorMapEncodeTiled, "cuTensorMapEncodeTiled",                                                                 \
+    CUresult(void* map, CUtensorMapDataType type, std::uint32_t rank, void* base, const std::uint64_t* dims,          \
+             const std::uint64_t* strides, const std::uint32_t* box, const std::uint32_t* element_strides,            \
+             CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle, CUtensorMapL2promotion promotion,          \
+             CUtensorMapFloatOOBfill fill))                                                                           \
   X(cuStreamIsCapturing, "cuStreamIsCapturing", CUresult(CUstream stream, CUstreamCaptureStatus* status))             \
   X(cuThreadExchangeStreamCaptureMode, "cuThreadExchangeStreamCaptureMode", CUresult(CUstreamCaptureMode* mode))      \
   X(cuStreamCreate, "cuStreamCreate", CUresult(CUstream* stream, unsigned flags))                                     \

@@ -19,11 +19,10 @@ struct Condition {
   const char* why;
 };
 
-std::array<Condition, 9> conditions(const Problem& p, const GpuCaps& gpu) {
+std::array<Condition, 8> conditions(const Problem& p, const GpuCaps& gpu) {
   const std::int64_t rows = p.q_layout == QLayout::varlen ? p.total_q : p.seqlen_q;
   return {{
       {gpu.sm == 90, FOVEA_UNSUPPORTED, "a GPU of another architecture", "SM90", "wgmma exists there alone"},
-      {gpu.model, FOVEA_UNSUPPORTED, "backend cuda", "the model", "it has run on no GPU yet"},
       {(p.dtype == FOVEA_BF16 || p.dtype == FOVEA_F16) && p.out_dtype == p.dtype, FOVEA_DTYPE, "other dtypes",
        "bf16 or f16, and out in the same", "it is compiled for these"},
       {p.head_dim_qk == p.head_dim_v && (p.head_dim_v == 64 || p.head_dim_v == 128), FOVEA_HEAD_DIM, "these head dims",
@@ -72,6 +71,20 @@ FwdSpec fwd_wgmma_spec(const Problem& p) {
   spec.rows_per_warp = 16;
   spec.family = Family::wgmma;
   return spec;
+}
+
+std::vector<FwdSpec> standard_fwd_wgmma_specs(int sm) {
+  std::vector<FwdSpec> specs;
+  if (sm != 90) return specs;
+  Problem problem;
+  for (const fovea_dtype dtype : {FOVEA_BF16, FOVEA_F16}) {
+    for (const std::int64_t head_dim : {64, 128}) {
+      problem.dtype = problem.out_dtype = dtype;
+      problem.head_dim_qk = problem.head_dim_v = head_dim;
+      specs.push_back(fwd_wgmma_spec(problem));
+    }
+  }
+  return specs;
 }
 
 }  // namespace fovea

@@ -1,7 +1,8 @@
-// From specs to sources; the lists are those of fwd_mma so far.
+// From specs to sources, and the lists of all families.
 #include "select/specs.h"
 
 #include "select/fwd_mma.h"
+#include "select/fwd_wgmma.h"
 
 namespace fovea {
 
@@ -32,6 +33,7 @@ KernelSource kernel_source(const CombineSpec& spec) {
 
 std::vector<KernelSource> standard_specs(int sm) {
   std::vector<KernelSource> sources;
+  for (const FwdSpec& spec : standard_fwd_wgmma_specs(sm)) sources.push_back(kernel_source(spec));
   for (const FwdSpec& spec : standard_fwd_mma_specs(sm)) sources.push_back(kernel_source(spec));
   sources.push_back(kernel_source(CombineSpec{.out = Element::bf16}));
   return sources;

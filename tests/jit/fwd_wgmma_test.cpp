@@ -1,4 +1,4 @@
-// fwd_wgmma for sm_90a: what NVRTC makes of it. No list holds its specs while no GPU call takes it.
+// fwd_wgmma for sm_90a: what NVRTC makes of it.
 #include <gtest/gtest.h>
 
 #include <optional>

@@ -1,8 +1,12 @@
-// fwd_mma's launch, and that of combine where keys are split: linear grids, parameters by value.
+// The launches of fwd_mma and fwd_wgmma, and of combine where keys are split: linear grids, parameters by value.
 #include "backend/cuda/forward.h"
 
+#include <utility>
+
 #include "backend/cuda/launch.h"
+#include "backend/cuda/tensor_map.h"
 #include "core/text.h"
+#include "device/spec/fwd_wgmma_params.h"
 #include "plan/fwd_params.h"
 #include "select/fwd_mma.h"
 #include "select/specs.h"
@@ -26,6 +30,18 @@ Check launch_grid(Device& device, const CudaKernel& kernel, std::int64_t grid, C
   return driver_error(device.driver(), result, cat("launching ", name, " on ", device.info().name));
 }
 
+Check launch_wgmma(const Plan& plan, const ForwardOperands& operands, Device& device, const CudaKernel& kernel,
+                   CUstream stream) {
+  const ForwardMaps maps = forward_maps(plan, operands);
+  FwdWgmmaParams params;
+  params.fwd = make_fwd_params(plan, operands, nullptr);
+  for (const auto& [to, map] : {std::pair{&params.q, &maps.q}, {&params.k, &maps.k}, {&params.v, &maps.v}}) {
+    const CUresult result = encode(device.driver(), *map, *to);
+    if (result != CUDA_SUCCESS) return driver_error(device.driver(), result, "encoding a tensor map for fwd_wgmma");
+  }
+  return launch_grid(device, kernel, plan.grid, stream, params, name(plan.choice.kernel));
+}
+
 }  // namespace
 
 Result<ForwardKernels> forward_kernels(const Plan& plan, Device& device, Kernels& kernels, CUstream stream) {
@@ -43,6 +59,9 @@ Result<ForwardKernels> forward_kernels(const Plan& plan, Device& device, Kernels
 Check run_forward(const Plan& plan, const ForwardOperands& operands, Device& device, const ForwardKernels& kernels,
                   StreamMemory& memory, CUstream stream) {
   const std::string_view kernel_name = name(plan.choice.kernel);
+  if (plan.choice.kernel == KernelId::fwd_wgmma) {
+    return launch_wgmma(plan, operands, device, *kernels.attention, stream);
+  }
   if (plan.num_splits == 1) {
     return launch_grid(device, *kernels.attention, plan.grid, stream, make_fwd_params(plan, operands, nullptr),
                        kernel_name);
