@@ -64,10 +64,9 @@ FOVEA_INLINE bool locate_packed_tile(const FwdParams& p, i32 tile, FwdTile& resu
   return false;
 }
 
-// False: this CTA has no tile.
+// Tile `id` of the grid. False: there is none. All lanes of a warp take part.
 template <FwdSpec kSpec>
-FOVEA_INLINE bool fwd_tile(const FwdParams& p, FwdTile& tile) {
-  u32 id = isa::ctaid_x();
+FOVEA_INLINE bool fwd_tile(const FwdParams& p, u32 id, FwdTile& tile) {
   const u32 splits = static_cast<u32>(p.num_splits);
   const u32 split = splits == 1U ? 0U : id % splits;
   id = splits == 1U ? id : id / splits;

@@ -271,7 +271,7 @@ template <FwdSpec kSpec>
 FOVEA_INLINE void fwd_mma(const FwdParams& p) {
   static_assert(well_formed(kSpec) && kSpec.family == Family::mma);
   FwdTile tile;
-  if (!fwd_tile<kSpec>(p, tile)) return;
+  if (!fwd_tile<kSpec>(p, isa::ctaid_x(), tile)) return;
   const FwdTask task{p, tile, fwd_sequence(p, tile.batch)};
   if (query_of<kSpec>(p, tile.row0) >= task.seq.q_rows) return;
   FwdMma<kSpec> mma(task, SmemPtr{isa::smem_base()});

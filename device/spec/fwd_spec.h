@@ -71,13 +71,15 @@ struct FwdSpec {
 // Byte offsets from the base of dynamic shared memory. A stage is a K tile followed by a V tile. The output tile takes
 // over the space of Q, and of the stages behind it, once the last product has read them. Behind all of them, where a
 // mask may be looked at, lie the two words of each warp that mask_blocks() exchanges. Family::wgmma begins with 1024
-// bytes of barriers, and its output never passes through shared memory.
+// bytes for barriers and the like, and its output tile lies behind the stages: the next tile's Q, K and V are on their
+// way by then.
 struct SmemPlan {
   u32 q = 0;
   u32 stage0 = 0;
   u32 v_in_stage = 0;
   u32 stage_bytes = 0;
   u32 mask_words = 0;
+  u32 out = 0;
   u32 bytes = 0;
 
   constexpr bool operator==(const SmemPlan&) const = default;
@@ -90,6 +92,10 @@ constexpr SmemPlan plan_smem(const FwdSpec& spec) {
   plan.v_in_stage = spec.k_tile().bytes();
   plan.stage_bytes = spec.k_tile().bytes() + spec.v_tile().bytes();
   plan.bytes = plan.stage0 + static_cast<u32>(spec.stages) * plan.stage_bytes;
+  if (spec.family == Family::wgmma) {
+    plan.out = plan.bytes;
+    plan.bytes += spec.o_tile().bytes();
+  }
   if (plan.bytes < spec.o_tile().bytes()) plan.bytes = spec.o_tile().bytes();
   plan.mask_words = plan.bytes;
   if (spec.views()) plan.bytes += static_cast<u32>(spec.warps()) * 8U;

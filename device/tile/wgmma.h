@@ -11,12 +11,14 @@ namespace fovea {
 // A tile in shared memory as wgmma names it. A product accepts the major axis that it needs.
 template <SmemTile kTile, Major kMajor>
 struct WgmmaOperand {
-  u64 descriptor;
+  static constexpr u64 kFields = wgmma_descriptor(kTile, kMajor);
+  u32 low;  // the half of the descriptor that holds the address, which fills 14 bits of it at most
 
   // `tile` is a multiple of 1024, below 256 KB.
-  FOVEA_INLINE explicit WgmmaOperand(SmemPtr tile)
-      : descriptor(wgmma_descriptor(kTile, kMajor) | (tile.address >> 4U)) {}
-  FOVEA_INLINE u64 at(u32 mn, u32 k) const { return descriptor + (wgmma_start(kTile, kMajor, mn, k) >> 4U); }
+  FOVEA_INLINE explicit WgmmaOperand(SmemPtr tile) : low(static_cast<u32>(kFields) | (tile.address >> 4U)) {}
+  FOVEA_INLINE u64 at(u32 mn, u32 k) const {
+    return (kFields >> 32U << 32U) | (low + (wgmma_start(kTile, kMajor, mn, k) >> 4U));
+  }
 };
 
 // 64 rows x kColumns. Register 4 t + 2 half + e: column 8 t + 2 (lane % 4) + e, row lane / 4 + 8 half of the warp's 16.

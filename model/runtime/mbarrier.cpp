@@ -47,6 +47,7 @@ void advance(Cta& cta, MbarrierObject& object) {
   }
   object.complete = pool.acquire();
   object.complete->value = object.arriving;
+  if (object.last_published != nullptr) pool.release(object.last_published);
   object.last_published = nullptr;
   std::vector<MbarrierWaiter> waiters;
   waiters.swap(object.waiters);
@@ -63,9 +64,13 @@ void advance(Cta& cta, MbarrierObject& object) {
 
 // An arrival's release: everything the thread has done, published to whoever observes the phase.
 void publish(Thread& self, MbarrierObject& object) {
-  self.clock.publish(object.arriving, object.last_published != self.clock.base);
-  object.last_published = self.clock.base;
+  const bool with_base = object.last_published != self.clock.base;
+  self.clock.publish(object.arriving, with_base);
   ++self.clock.epoch;
+  if (!with_base) return;
+  if (object.last_published != nullptr) self.cluster().clocks->release(object.last_published);
+  object.last_published = self.clock.base;
+  ++object.last_published->references;
 }
 
 void init(Thread& self, u32 offset, u32 count) {

@@ -27,7 +27,7 @@ struct MbarrierObject {
   ClockBase* complete = nullptr;   // what observing the last complete phase gives
   ClockBase* memo_from = nullptr;  // the last join of a waiter's base with `complete`, to be shared
   ClockBase* memo_to = nullptr;
-  const ClockBase* last_published = nullptr;
+  ClockBase* last_published = nullptr;  // held, so that no other base takes its address
   std::vector<MbarrierWaiter> waiters;
 };
 

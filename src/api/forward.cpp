@@ -20,13 +20,13 @@ model::AsyncLanding landing_of(std::int32_t landing) {
 Check first_run_on_cuda(ContextState& context, const Plan& plan, const ForwardCall& call) {
   cuda::Device& device = *context.gpu.device(call.device_id);
   const auto stream = static_cast<cuda::CUstream>(call.stream);
-  const Result<cuda::ForwardKernels> kernels = cuda::forward_kernels(plan, device, context.gpu.kernels(), stream);
+  const Result<cuda::ForwardKernels> kernels = cuda::forward_kernels(plan, device, context.gpu.kernels(), context.gpu.scratch(), stream);
   if (!kernels.ok()) return kernels.error();
   {
     const std::lock_guard lock(context.mutex);
     if (PlannedCall* kept = context.plans.find(call)) kept->kernels = kernels.value();
   }
-  return cuda::run_forward(plan, call.operands, device, kernels.value(), context.gpu.stream_memory(), stream);
+  return cuda::run_forward(plan, call.operands, device, kernels.value(), context.gpu.scratch(), stream);
 }
 
 // On the functional model, on this thread. A fault of the kernel is a fault of fovea, named.
@@ -57,7 +57,7 @@ Check forward(ContextState& context, const ForwardCall& call) {
   }
   if (planned.value()->kernels.attention != nullptr) {
     return cuda::run_forward(plan, call.operands, *context.gpu.device(call.device_id), planned.value()->kernels,
-                             context.gpu.stream_memory(), static_cast<cuda::CUstream>(call.stream));
+                             context.gpu.scratch(), static_cast<cuda::CUstream>(call.stream));
   }
   const Plan copy = plan;  // the kept one may make room for another once the lock is gone
   lock.unlock();

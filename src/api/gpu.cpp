@@ -37,7 +37,7 @@ void GpuState::open() {
     jit_.emplace(config_, driver_ ? driver_->major() : 0, embedded_bundle());
     modules_.emplace(*jit_);
     if (driver_) kernels_.emplace(*driver_, *jit_);
-    if (driver_) stream_memory_.emplace(*driver_);
+    if (driver_) scratch_.emplace(*driver_);
   });
 }
 
@@ -58,9 +58,9 @@ cuda::Kernels& GpuState::kernels() {
   return *kernels_;
 }
 
-cuda::StreamMemory& GpuState::stream_memory() {
+cuda::Scratch& GpuState::scratch() {
   open();
-  return *stream_memory_;
+  return *scratch_;
 }
 
 model::Modules& GpuState::modules() {

@@ -9,7 +9,7 @@
 
 #include "backend/cuda/device.h"
 #include "backend/cuda/kernels.h"
-#include "backend/cuda/stream_memory.h"
+#include "backend/cuda/forward.h"
 #include "backend/model/module.h"
 #include "core/config.h"
 #include "jit/jit.h"
@@ -26,7 +26,7 @@ class GpuState {
   // Null unless caps(ordinal).present.
   cuda::Device* device(int ordinal);
   cuda::Kernels& kernels();
-  cuda::StreamMemory& stream_memory();
+  cuda::Scratch& scratch();
   model::Modules& modules();
   Jit& jit();
 
@@ -41,7 +41,7 @@ class GpuState {
   GpuCaps absent_;
   std::optional<Jit> jit_;
   std::optional<cuda::Kernels> kernels_;
-  std::optional<cuda::StreamMemory> stream_memory_;
+  std::optional<cuda::Scratch> scratch_;
   std::optional<model::Modules> modules_;
 };
 

@@ -202,7 +202,7 @@ Check check_shapes(const fovea_forward_args& a, ForwardCall& call) {
   p.unit_stride_d = !strided_rows(a.q) && !strided_rows(a.k) && !strided_rows(a.v);
   p.align_qkv = alignment(row_bits(a.q) | row_bits(a.k) | row_bits(a.v));
   p.align_out = alignment(row_bits(a.out));
-  p.forward_strides = forward_strides(a.q) && forward_strides(a.k) && forward_strides(a.v);
+  p.forward_strides = forward_strides(a.q) && forward_strides(a.k) && forward_strides(a.v) && forward_strides(a.out);
   p.has_seqused = present(a.seqused_q) || present(a.seqused_kv);
   if ((a.flags & FOVEA_FLAG_SOFTMAX_SCALE) == 0) {
     p.softmax_scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(p.head_dim_qk)));

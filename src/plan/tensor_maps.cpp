@@ -7,6 +7,8 @@
 namespace fovea {
 namespace {
 
+constexpr std::int32_t kOutRows = 16;  // a warp's
+
 RowMap row_map(const RowView& view, std::int64_t cols, std::int64_t rows, std::int64_t heads, std::int64_t batch,
                std::int32_t box_rows) {
   const auto bytes = [cols](std::int64_t extent, std::int64_t stride) {
@@ -33,7 +35,8 @@ ForwardMaps forward_maps(const Plan& plan, const ForwardOperands& operands) {
   const std::int64_t kv_batch = p.kv_layout == KvLayout::varlen ? 1 : p.batch;
   return {row_map(operands.q, p.head_dim_qk, operands.rows_q, p.num_heads_q, q_batch, spec.tile_m),
           row_map(operands.k, p.head_dim_qk, operands.rows_kv, p.num_heads_kv, kv_batch, spec.tile_n),
-          row_map(operands.v, p.head_dim_v, operands.rows_kv, p.num_heads_kv, kv_batch, spec.tile_n)};
+          row_map(operands.v, p.head_dim_v, operands.rows_kv, p.num_heads_kv, kv_batch, spec.tile_n),
+          row_map(operands.out, p.head_dim_v, operands.rows_q, p.num_heads_q, q_batch, kOutRows)};
 }
 
 }  // namespace fovea

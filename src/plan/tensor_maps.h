@@ -18,7 +18,7 @@ struct RowMap {
 };
 
 struct ForwardMaps {
-  RowMap q, k, v;
+  RowMap q, k, v, out;
 };
 ForwardMaps forward_maps(const Plan& plan, const ForwardOperands& operands);
 

@@ -14,6 +14,8 @@ constexpr FwdSpec kD64{
     .head_dim_qk = 64, .head_dim_v = 64, .tile_m = 128, .tile_n = 64, .rows_per_warp = 16, .family = Family::wgmma};
 constexpr FwdSpec kD128{
     .head_dim_qk = 128, .head_dim_v = 128, .tile_m = 128, .tile_n = 128, .rows_per_warp = 16, .family = Family::wgmma};
+constexpr FwdSpec kM192{
+    .head_dim_qk = 64, .head_dim_v = 64, .tile_m = 192, .tile_n = 128, .rows_per_warp = 16, .family = Family::wgmma};
 
 struct Shape {
   i32 batch, rows, keys, heads, group;
@@ -32,6 +34,7 @@ class Call {
     map(params_.q, q_, c_.rows, c_.heads, kSpec.tile_m);
     map(params_.k, k_, c_.keys, kv_heads(), kSpec.tile_n);
     map(params_.v, v_, c_.keys, kv_heads(), kSpec.tile_n);
+    map(params_.out, out_, c_.rows, c_.heads, 16);
     FwdParams& p = params_.fwd;
     p = FwdParams{};
     p.out = {out_.data(), c_.rows * c_.heads * kDim, c_.heads * kDim, kDim};
@@ -48,17 +51,22 @@ class Call {
     p.scale_log2 = kScale * kLog2E;
   }
 
-  Report run_on(LaunchConfig config) {
+  Report run_on(LaunchConfig config, i32 ctas = 2) {
     config.sm = 90;
-    config.grid_x = static_cast<u32>(params_.fwd.tiles_m * c_.batch * c_.heads);
+    params_.tiles = static_cast<u32>(params_.fwd.tiles_m * c_.batch * c_.heads);
+    counter_ = {0, 0};
+    params_.counter = config.seed % 2 == 0 ? counter_.data() : nullptr;
+    config.grid_x = static_cast<u32>(min(static_cast<i32>(params_.tiles), ctas));
     config.threads = static_cast<u32>(kSpec.threads());
     config.smem_bytes = plan_smem(kSpec).bytes;
-    config.registers_per_thread = 168;
-    return run<FwdWgmmaParams>(
+    config.registers_per_thread = 65536 / config.threads / 8 * 8;
+    const Report report = run<FwdWgmmaParams>(
         config,
         {region(q_, "q", false), region(k_, "k", false), region(v_, "v", false), region(out_, "out"),
-         region(lse_, "lse")},
+         region(lse_, "lse"), region(counter_, "counter")},
         [](const FwdWgmmaParams& p) { kernels::fwd_wgmma<kSpec>(p); }, params_);
+    EXPECT_EQ(counter_, (std::vector<u32>{0, 0})) << "as it was before";
+    return report;
   }
 
   // Overwrites element d of V at a key of every batch entry and head.
@@ -136,6 +144,7 @@ class Call {
   Shape c_;
   std::vector<u16> q_, k_, v_, out_;
   std::vector<float> lse_;
+  std::vector<u32> counter_;
   FwdWgmmaParams params_;
 };
 
@@ -154,6 +163,19 @@ TEST(FwdWgmma, ComputesAttention) {
     const Report second = wide.run_on({.seed = 2});
     ASSERT_FALSE(second.fault) << text(second);
     EXPECT_LE(wide.worst(), kLimit) << shape.rows << " x " << shape.keys;
+  }
+}
+
+TEST(FwdWgmma, OneCtaTakesManyTiles) {
+  for (const u64 seed : {1, 2}) {  // without and with a counter
+    Call<kD64> call({3, 300, 150, 4, 2, -kFarKeys, 0});
+    const Report report = call.run_on({.seed = seed}, 1);
+    ASSERT_FALSE(report.fault) << text(report);
+    EXPECT_LE(call.worst(), kLimit);
+    Call<kM192> three({3, 500, 150, 4, 2, -kFarKeys, 0});
+    const Report second = three.run_on({.seed = seed}, 2);
+    ASSERT_FALSE(second.fault) << text(second);
+    EXPECT_LE(three.worst(), kLimit);
   }
 }
 

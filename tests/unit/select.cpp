@@ -208,7 +208,7 @@ TEST(SelectWgmma, ServesDenseCallsOnSm90AndSendsTheRestToFwdMma) {
   refused("out", FOVEA_DTYPE, [](Problem& p) { p.out_dtype = FOVEA_F32; });
   refused("alignment", FOVEA_ALIGNMENT, [](Problem& p) { p.align_qkv = 8; });
   refused("backwards", FOVEA_ALIGNMENT, [](Problem& p) { p.forward_strides = false; });
-  refused("out alignment", FOVEA_ALIGNMENT, [](Problem& p) { p.align_out = 2; });
+  refused("out alignment", FOVEA_ALIGNMENT, [](Problem& p) { p.align_out = 8; });
   refused("decode", FOVEA_UNSUPPORTED, [](Problem& p) { p.seqlen_q = p.total_q = 1; });
   refused("splits", FOVEA_UNSUPPORTED, [](Problem& p) { p.requested_splits = 4; });
   refused("batch invariant", FOVEA_UNSUPPORTED, [](Problem& p) { p.batch_invariant = true; });

@@ -1,6 +1,7 @@
 // The launches of fwd_mma and fwd_wgmma, and of combine where keys are split: linear grids, parameters by value.
 #include "backend/cuda/forward.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "backend/cuda/launch.h"
@@ -31,24 +32,32 @@ Check launch_grid(Device& device, const CudaKernel& kernel, std::int64_t grid, C
 }
 
 Check launch_wgmma(const Plan& plan, const ForwardOperands& operands, Device& device, const CudaKernel& kernel,
-                   CUstream stream) {
+                   TileCounters& counters, CUstream stream) {
   const ForwardMaps maps = forward_maps(plan, operands);
   FwdWgmmaParams params;
   params.fwd = make_fwd_params(plan, operands, nullptr);
-  for (const auto& [to, map] : {std::pair{&params.q, &maps.q}, {&params.k, &maps.k}, {&params.v, &maps.v}}) {
+  for (const auto& [to, map] :
+       {std::pair{&params.q, &maps.q}, {&params.k, &maps.k}, {&params.v, &maps.v}, {&params.out, &maps.out}}) {
     const CUresult result = encode(device.driver(), *map, *to);
     if (result != CUDA_SUCCESS) return driver_error(device.driver(), result, "encoding a tensor map for fwd_wgmma");
   }
-  return launch_grid(device, kernel, plan.grid, stream, params, name(plan.choice.kernel));
+  const std::int64_t ctas = std::min<std::int64_t>(plan.grid, device.info().num_sms);
+  params.counter = plan.grid > ctas ? counters.find(device, stream) : nullptr;
+  params.tiles = static_cast<u32>(plan.grid);
+  return launch_grid(device, kernel, ctas, stream, params, name(plan.choice.kernel));
 }
 
 }  // namespace
 
-Result<ForwardKernels> forward_kernels(const Plan& plan, Device& device, Kernels& kernels, CUstream stream) {
+Result<ForwardKernels> forward_kernels(const Plan& plan, Device& device, Kernels& kernels, Scratch& scratch,
+                                       CUstream stream) {
   ForwardKernels found;
   const auto attention = find_or_make(plan.choice.spec, name(plan.choice.kernel), device, kernels, stream);
   if (!attention.ok()) return attention.error();
   found.attention = attention.value();
+  if (plan.choice.kernel == KernelId::fwd_wgmma) {
+    if (Check bad = scratch.counters.prepare(device)) return *bad;
+  }
   if (plan.num_splits == 1) return found;
   const auto combine = find_or_make(combine_spec(plan.problem), "combine", device, kernels, stream);
   if (!combine.ok()) return combine.error();
@@ -57,17 +66,17 @@ Result<ForwardKernels> forward_kernels(const Plan& plan, Device& device, Kernels
 }
 
 Check run_forward(const Plan& plan, const ForwardOperands& operands, Device& device, const ForwardKernels& kernels,
-                  StreamMemory& memory, CUstream stream) {
+                  Scratch& scratch, CUstream stream) {
   const std::string_view kernel_name = name(plan.choice.kernel);
   if (plan.choice.kernel == KernelId::fwd_wgmma) {
-    return launch_wgmma(plan, operands, device, *kernels.attention, stream);
+    return launch_wgmma(plan, operands, device, *kernels.attention, scratch.counters, stream);
   }
   if (plan.num_splits == 1) {
     return launch_grid(device, *kernels.attention, plan.grid, stream, make_fwd_params(plan, operands, nullptr),
                        kernel_name);
   }
   const SplitParts split = split_parts(plan, operands);
-  const Result<void*> parts = memory.reserve(device, stream, split.bytes);
+  const Result<void*> parts = scratch.memory.reserve(device, stream, split.bytes);
   if (!parts.ok()) return parts.error();
   auto* floats = static_cast<float*>(parts.value());
   if (Check bad = launch_grid(device, *kernels.attention, plan.grid, stream, make_fwd_params(plan, operands, floats),

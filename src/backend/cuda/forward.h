@@ -3,6 +3,7 @@
 
 #include "backend/cuda/kernels.h"
 #include "backend/cuda/stream_memory.h"
+#include "backend/cuda/tile_counters.h"
 #include "plan/operands.h"
 #include "plan/plan.h"
 
@@ -13,10 +14,19 @@ struct ForwardKernels {
   const CudaKernel* combine = nullptr;  // null where keys are not split
 };
 
-// The kernels of a plan on a device, compiled and loaded where they are not yet.
-Result<ForwardKernels> forward_kernels(const Plan& plan, Device& device, Kernels& kernels, CUstream stream);
+// What kernels work with on the devices of a Context, beside their operands.
+struct Scratch {
+  explicit Scratch(const Driver& driver) : memory(driver), counters(driver) {}
+
+  StreamMemory memory;
+  TileCounters counters;
+};
+
+// The kernels of a plan on a device, compiled and loaded where they are not yet, and what they need there.
+Result<ForwardKernels> forward_kernels(const Plan& plan, Device& device, Kernels& kernels, Scratch& scratch,
+                                       CUstream stream);
 
 Check run_forward(const Plan& plan, const ForwardOperands& operands, Device& device, const ForwardKernels& kernels,
-                  StreamMemory& memory, CUstream stream);
+                  Scratch& scratch, CUstream stream);
 
 }  // namespace fovea::cuda

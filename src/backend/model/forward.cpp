@@ -1,4 +1,5 @@
-// Source, parameters and grid are those of the cuda backend; regions and schedule are the model's own.
+// Source, parameters and grid are those of the cuda backend; regions, schedule and the number of persistent CTAs are
+// the model's own.
 #include "backend/model/forward.h"
 
 #include <algorithm>
@@ -18,6 +19,9 @@
 namespace fovea::model {
 
 namespace {
+
+// CTAs of a persistent kernel: few, so that each computes several tiles.
+constexpr std::int64_t kCtas = 3;
 
 LaunchConfig launch_config(const KernelSource& source, std::int64_t grid, const Settings& settings) {
   return {.grid_x = static_cast<u32>(grid),
@@ -41,14 +45,15 @@ std::string encode(TensorMap& to, const RowMap& map) {
   return encode_tiled(&to, tiled);
 }
 
-Result<Report> run_wgmma(const Plan& plan, const ForwardOperands& operands, const std::vector<Region>& regions,
+Result<Report> run_wgmma(const Plan& plan, const ForwardOperands& operands, std::vector<Region> regions,
                          Modules& modules, const Settings& settings) {
   const KernelSource source = kernel_source(plan.choice.spec);
   const Result<Module> module = modules.get(source);
   if (!module.ok()) return module.error();
   FwdWgmmaParams params;
   const ForwardMaps maps = forward_maps(plan, operands);
-  for (const auto& [to, map] : {std::pair{&params.q, &maps.q}, {&params.k, &maps.k}, {&params.v, &maps.v}}) {
+  for (const auto& [to, map] :
+       {std::pair{&params.q, &maps.q}, {&params.k, &maps.k}, {&params.v, &maps.v}, {&params.out, &maps.out}}) {
     const std::string refusal = encode(*to, *map);
     if (!refusal.empty()) {
       return Error{.status = FOVEA_INTERNAL,
@@ -59,8 +64,12 @@ Result<Report> run_wgmma(const Plan& plan, const ForwardOperands& operands, cons
     }
   }
   params.fwd = make_fwd_params(plan, operands, nullptr);
-  LaunchConfig config = launch_config(source, plan.grid, settings);
-  config.registers_per_thread = 168;  // 65536 over 384 threads, as the launch bounds leave them
+  u32 counter[2] = {0, 0};
+  regions.push_back({.base = counter, .bytes = sizeof(counter), .writable = true, .name = "tile counter"});
+  params.counter = counter;
+  params.tiles = static_cast<u32>(plan.grid);
+  LaunchConfig config = launch_config(source, std::min(plan.grid, kCtas), settings);
+  config.registers_per_thread = 65536 / static_cast<u32>(source.threads) / 8 * 8;  // as the launch bounds leave them
   return launch(config, regions, module.value().entry, &params);
 }
 

@@ -1,0 +1,286 @@
+// A consumer warpgroup of fwd_wgmma: 64 query rows of each of the CTA's tiles, with scores, weights and output in
+// registers. The scores of block j + 1 are computed while the products of block j with V run (FlashAttention-3,
+// algorithm 2).
+#pragma once
+
+#include "attention/epilogue.h"
+#include "attention/softmax.h"
+#include "attention/value_classes.h"
+#include "kernels/fwd_wgmma_ring.h"
+#include "tile/wgmma.h"
+
+namespace fovea::kernels {
+
+template <FwdSpec kSpec>
+class Consumer {
+  static constexpr i32 kKeyTiles = kSpec.tile_n / 8;
+  static constexpr i32 kOutTiles = kSpec.head_dim_v / 8;
+  static constexpr i32 kThreads = kSpec.tile_m / 64 * 128;  // of all consumers
+  static constexpr u32 kConsumerBarrier = 1;                // of named barriers; then one per consumer
+  static constexpr SmemTile kWarpOut{.rows = 16, .cols = kSpec.head_dim_v};
+
+ public:
+  FOVEA_INLINE Consumer(const FwdWgmmaParams& p, const WgmmaRing<kSpec>& ring, u32 group)
+      : p_(p), ring_(ring), q_(ring.q_tile()), group_(static_cast<u32>(uniform(static_cast<i32>(group)))) {}
+
+  FOVEA_INLINE void run() {
+    bool unsettled = false;  // whether somebody may want the tile before again
+    for (i32 run = 0;; ++turn_) {
+      const TurnKind kind = begin_turn();
+      if (kind == TurnKind::redo) {
+        run_again();
+        release_q();
+      } else {
+        run_steps<false>();
+        const bool for_nothing = unsettled && uniform(ring_.runs_again(run - 1) ? 1 : 0) != 0;
+        unsettled = !for_nothing;
+        if (for_nothing) continue;
+        if (kind == TurnKind::end) break;
+        give_verdict(run++);
+      }
+      write(kind == TurnKind::redo);
+    }
+    if (isa::laneid() == 0) isa::bulk_wait_group_read<0>();
+  }
+
+ private:
+  // Waits for the turn's tile, and takes what the loop needs of it.
+  FOVEA_INLINE TurnKind begin_turn() {
+    isa::mbarrier_wait_parity(ring_.q_full(), ring_.turn_parity(turn_));
+    const auto work = ld_shared_object<WgmmaWork>(ring_.work(turn_));
+    row_ = work.tile.row0 + static_cast<i32>(64 * group_ + 16 * warp() + (isa::laneid() >> 2U));
+    left_ = work.seq.left, right_ = work.seq.right;
+    kv_used_ = work.seq.kv_used, q_used_ = work.seq.q_used;
+    blocks_ = work.blocks;
+    blocks_.first = uniform(blocks_.first);
+    blocks_.last = uniform(blocks_.last);
+    step_ = uniform(step_);
+    return static_cast<TurnKind>(uniform(static_cast<i32>(work.kind)));
+  }
+  // A value that is the same in the whole warp; the compiler learns it, so that loops and descriptors stay uniform.
+  FOVEA_INLINE static i32 uniform(i32 x) { return static_cast<i32>(isa::redux_or(static_cast<u32>(x))); }
+  FOVEA_INLINE static u32 warp() { return isa::tid_x() / 32U % 4U; }
+
+  // One thread of the warpgroup hands a tile back, after all its warps' products on it have ended.
+  FOVEA_INLINE void release(SmemPtr empty) const {
+    if (isa::tid_x() % 128U == 0U) isa::mbarrier_arrive(empty);
+  }
+
+  FOVEA_INLINE void release_q() const {
+    isa::bar_warp_sync(0xffffffffU);
+    if (isa::laneid() == 0) isa::mbarrier_arrive(ring_.q_empty());
+  }
+
+  // The sums over the keys of each class of V elements, and what follows from them.
+  FOVEA_INLINE void run_again() {
+    Infinities<kOutTiles> infinities{};
+    class_ = ValueClass::all;
+    while (true) {
+      class_ = static_cast<ValueClass>(static_cast<u32>(class_) - 1U);
+      run_steps<true>();
+      if (class_ == ValueClass::finite) break;
+      infinities.add(o_);
+    }
+    infinities.apply(o_);
+  }
+
+  // kClass: V elements of class_ alone count.
+  template <bool kClass>
+  FOVEA_INLINE void run_steps() {
+    stats_ = empty_rows();
+    o_.clear();
+    const i32 end = step_ + blocks_.last - blocks_.first;
+    if (step_ == end) {
+      if (!kClass) release_q();
+      return;
+    }
+    await_key(step_);
+    issue_scores(step_);
+    isa::wgmma_wait_group<0>();
+    release(ring_.k_empty(step_));
+    block_ = blocks_.last - 1;
+    weigh<kClass>();
+    narrow();
+    if (step_ + 1 < end) await_key(step_ + 1);
+    for (++step_; step_ < end; ++step_) {
+      issue_scores(step_);
+      issue_values<kClass>(step_ - 1);
+      isa::wgmma_wait_group<1>();
+      release(ring_.k_empty(step_));
+      --block_;
+      const Array<f32, 2> factor = weigh<kClass>();
+      // A basic block ends here: otherwise ptxas moves the exponentials behind the wait for the products with V.
+      if (step_ + 1 < end) await_key(step_ + 1);
+      isa::wgmma_wait_group<0>();
+      release(ring_.v_empty(step_ - 1));
+      rescale(factor);
+      narrow();
+    }
+    if (!kClass) release_q();
+    issue_values<kClass>(end - 1);
+    isa::wgmma_wait_group<0>();
+    release(ring_.v_empty(end - 1));
+  }
+
+  // Whether some query of the warpgroup has sums that are not finite.
+  FOVEA_INLINE void give_verdict(i32 run) const {
+    const f32 zero = finiteness<kOutTiles>(o_);
+    const bool again = isa::bar_red_or(kConsumerBarrier + 1U + group_, 128U, !(zero == 0.0F) && row_ < q_used_);
+    if (isa::tid_x() % 128U == 0U) ring_.give_verdict(run, group_, again);
+  }
+
+  FOVEA_INLINE void await_key(i32 step) const { isa::mbarrier_wait_parity(ring_.k_full(step), ring_.parity(step)); }
+  FOVEA_INLINE void issue_scores(i32 step) {
+    isa::wgmma_fence();
+    product<kSpec.element>(s_, q_, 64U * group_, WgmmaOperand<kSpec.k_tile(), Major::k>(ring_.k_tile(step)));
+    isa::wgmma_commit_group();
+  }
+  template <bool kClass>
+  FOVEA_INLINE void issue_values(i32 step) {
+    isa::mbarrier_wait_parity(ring_.v_full(step), ring_.parity(step));
+    if constexpr (kClass) {
+      keep_class<kSpec>(ring_.v_tile(step), class_, static_cast<i32>(isa::tid_x()) - 128, kThreads);
+      isa::fence_proxy_async_shared_cta();
+      isa::bar_sync(kConsumerBarrier, kThreads);
+    }
+    isa::wgmma_fence();
+    add_product<kSpec.element>(o_, weights_, WgmmaOperand<kSpec.v_tile(), Major::mn>(ring_.v_tile(step)));
+    isa::wgmma_commit_group();
+  }
+
+  // Scores -> weights in place. Returns the factors by which the output's rows shrink.
+  template <bool kClass>
+  FOVEA_INLINE Array<f32, 2> weigh() {
+    if (block_ < blocks_.clean_first || block_ >= blocks_.clean_last) hide(block_ * kSpec.tile_n);
+    if (kClass && counts_keys(class_)) level_visible<kKeyTiles>(s_);
+    Array<f32, 2> factor;
+    FOVEA_UNROLL
+    for (i32 half = 0; half < 2; ++half) {
+      f32 seen = stats_.max[half];
+      FOVEA_UNROLL
+      for (i32 i = 0; i < 2 * kKeyTiles; ++i) seen = isa::max(seen, s_.at(i / 2, half, i % 2));
+      factor[half] = raise_max(stats_, half, quad_max(seen), p_.fwd.scale_log2);
+      const f32 shift = softmax_base(stats_.max[half]) * p_.fwd.scale_log2;
+      FOVEA_UNROLL
+      for (i32 i = 0; i < 2 * kKeyTiles; ++i) weigh_one(s_.at(i / 2, half, i % 2), stats_.sum[half], shift);
+    }
+    return factor;
+  }
+  FOVEA_INLINE void weigh_one(f32& score, f32& sum, f32 shift) const { fovea::weigh(score, sum, p_.fwd.scale_log2, shift); }
+
+  FOVEA_INLINE void hide(i32 key0) {
+    const i32 first = key0 + 2 * static_cast<i32>(isa::laneid() & 3U);
+    FOVEA_UNROLL
+    for (i32 half = 0; half < 2; ++half) {
+      const i32 query = row_ + 8 * half;
+      const i32 begin = query + left_ - first;
+      const i32 end = min(kv_used_, query + right_ + 1) - first;
+      FOVEA_UNROLL
+      for (i32 i = 0; i < 2 * kKeyTiles; ++i) {
+        const i32 key = 8 * (i / 2) + i % 2;
+        if (key < begin || key >= end) s_.at(i / 2, half, i % 2) = kMinusInfinity;
+      }
+    }
+  }
+
+  FOVEA_INLINE void rescale(const Array<f32, 2>& factor) {
+    if (!isa::vote_any(factor[0] != 1.0F || factor[1] != 1.0F)) return;
+    FOVEA_UNROLL
+    for (i32 i = 0; i < 4 * kOutTiles; ++i) o_.reg[i] *= factor[i / 2 % 2];
+  }
+
+  FOVEA_INLINE void narrow() {
+    FOVEA_UNROLL
+    for (i32 step = 0; step < kSpec.tile_n / 16; ++step) weights_[step] = as_a_operand<kSpec.element>(s_, step);
+  }
+
+  // out and lse. `again`: over what an earlier turn wrote.
+  FOVEA_INLINE void write(bool again) {
+    const FwdParams& p = p_.fwd;
+    const auto work = ld_shared_object<WgmmaWork>(ring_.work(turn_));
+    const FwdSequence& seq = work.seq;
+    const f32 sink = p.sink == nullptr ? kMinusInfinity : isa::ld_global<f32>(p.sink + work.tile.head_q * p.sink_stride);
+    Array<f32, 2> factor;
+    FOVEA_UNROLL
+    for (i32 half = 0; half < 2; ++half) {
+      const RowPlace place = row_place<kSpec>(p, seq, work.tile, row_ + 8 * half);
+      const f32 sum = quad_sum(stats_.sum[half]);
+      const bool query = place.query < seq.q_used;  // other rows hold what Q's storage holds: anything
+      const RowResult result = query ? finish_row(stats_.max[half] * p.scale, sum, sink) : kEmptyRow;
+      factor[half] = result.factor;
+      if (p.lse != nullptr && (isa::laneid() & 3U) == 0 && place.query < seq.q_rows) {
+        isa::st_global<f32>(lse_of(p, seq, work.tile, place), result.lse);
+      }
+      if (isa::vote_any(!query)) {
+        FOVEA_UNROLL
+        for (i32 i = 0; i < 2 * kOutTiles; ++i) o_.at(i / 2, half, i % 2) = query ? o_.at(i / 2, half, i % 2) : 0.0F;
+      }
+    }
+    FOVEA_UNROLL
+    for (i32 i = 0; i < 4 * kOutTiles; ++i) o_.reg[i] *= factor[i / 2 % 2];
+    const i32 first = work.tile.row0 + static_cast<i32>(64 * group_ + 16 * warp());  // of the warp's rows
+    if (p.cu_q == nullptr ? first < seq.q_rows : first + 16 <= seq.q_rows) {
+      write_rows(work, first, again);
+    } else {  // packed storage: the rows behind are the next sequence's
+      write_some_rows(work);
+    }
+  }
+
+  // The warp's 16 rows, as far as the tensor has them.
+  FOVEA_INLINE void write_rows(const WgmmaWork& work, i32 first, bool again) {
+    const SmemPtr staged = ring_.out_tile() + (4U * group_ + warp()) * kWarpOut.bytes();
+    if (isa::laneid() == 0) {
+      if (again) isa::bulk_wait_group<0>();
+      isa::bulk_wait_group_read<0>();
+    }
+    isa::bar_warp_sync(0xffffffffU);
+    const LdmatrixView<kWarpOut, LdmatrixPattern::a_row_major> view(staged);
+    FOVEA_UNROLL
+    for (i32 step = 0; step < kOutTiles / 2; ++step) {
+      store_matrix<Store::stmatrix>(view, 0, static_cast<u32>(16 * step), FragA{as_a_operand<kSpec.out>(o_, step).reg});
+    }
+    isa::fence_proxy_async_shared_cta();
+    isa::bar_warp_sync(0xffffffffU);
+    if (isa::laneid() == 0) {
+      FOVEA_UNROLL
+      for (i32 panel = 0; panel < kWarpOut.panels(); ++panel) {
+        isa::tma_store_4d(&p_.out, staged + static_cast<u32>(panel) * kWarpOut.panel_bytes(), 64 * panel,
+                          work.seq.q_begin + first, work.tile.head_q, work.seq.q_batch);
+      }
+      isa::bulk_commit_group();
+    }
+  }
+
+  // The lane's two rows, where the sequence has them.
+  FOVEA_INLINE void write_some_rows(const WgmmaWork& work) {
+    FOVEA_UNROLL
+    for (i32 half = 0; half < 2; ++half) {
+      const RowPlace place = row_place<kSpec>(p_.fwd, work.seq, work.tile, row_ + 8 * half);
+      if (place.query >= work.seq.q_rows) continue;
+      FOVEA_UNROLL
+      for (i32 n = 0; n < kOutTiles; ++n) {
+        const i64 element = place.out + 8 * n + 2 * static_cast<i32>(isa::laneid() & 3U);
+        isa::st_global<u32>(static_cast<u16*>(p_.fwd.out.data) + element,
+                            pack2<kSpec.out>(o_.at(n, half, 0), o_.at(n, half, 1)));
+      }
+    }
+  }
+
+  const FwdWgmmaParams& p_;
+  WgmmaRing<kSpec> ring_;
+  WgmmaOperand<kSpec.q_tile(), Major::k> q_;
+  u32 group_;
+  i32 turn_ = 0;
+  i32 step_ = 0;       // of the ring: goes on from turn to turn
+  i32 row_ = 0;        // the lane's first, in the turn's tile
+  i32 left_, right_, kv_used_, q_used_;
+  KeyBlocks blocks_;
+  i32 block_ = 0;                       // of keys
+  ValueClass class_ = ValueClass::all;  // of V elements that count
+  RowStats stats_;
+  WgmmaAcc<kSpec.tile_n> s_;
+  WgmmaAcc<kSpec.head_dim_v> o_;
+  Array<FragWgmmaA, kSpec.tile_n / 16> weights_;
+};
+
+}  // namespace fovea::kernels

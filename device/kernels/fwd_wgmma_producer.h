@@ -1,0 +1,127 @@
+// The producer of fwd_wgmma: one warp finds the CTA's tiles and brings Q, K and V of each by TMA, as far ahead of the
+// consumers as buffers allow.
+#pragma once
+
+#include "attention/value_classes.h"
+#include "kernels/fwd_wgmma_ring.h"
+
+namespace fovea::kernels {
+
+// Begins to bring a tile; `full` completes when all of it has landed. Rows past the tensor's end become zero.
+template <SmemTile kTile>
+FOVEA_INLINE void load_tile(SmemPtr tile, const TensorMap* map, SmemPtr full, i32 row, i32 head, i32 batch) {
+  isa::mbarrier_arrive_expect_tx(full, kTile.bytes());
+  FOVEA_UNROLL
+  for (i32 panel = 0; panel < kTile.panels(); ++panel) {
+    isa::tma_load_4d(tile + static_cast<u32>(panel) * kTile.panel_bytes(), map, full, 64 * panel, row, head, batch);
+  }
+}
+
+// The ids of a CTA's tiles: its own index, then what the counter gives next, or every gridDim-th without a counter.
+// The last CTA to find none leaves the counter as it was. Lane 0 asks; an answer is awaited one tile later.
+class TileQueue {
+ public:
+  FOVEA_INLINE explicit TileQueue(const FwdWgmmaParams& p) : p_(p), next_(isa::ctaid_x()) {}
+
+  FOVEA_INLINE bool take(u32& id) {
+    id = isa::shfl_idx(next_, 0U);
+    const bool some = id < p_.tiles;
+    const u32 ctas = isa::nctaid_x();
+    if (p_.counter == nullptr) {
+      next_ = id + ctas;
+    } else if (isa::laneid() == 0) {
+      if (some) {
+        next_ = ctas + isa::atom_add_global(p_.counter, 1U);
+      } else if (isa::atom_inc_global(p_.counter + 1, ctas - 1U) == ctas - 1U) {
+        isa::st_global<u32>(p_.counter, 0U);
+      }
+    }
+    return some;
+  }
+
+ private:
+  const FwdWgmmaParams& p_;
+  u32 next_;
+};
+
+// Runs over the keys of a tile that has to run again: one for each class of V elements; see value_classes.h.
+inline constexpr i32 kRedoPasses = static_cast<i32>(ValueClass::all);
+
+template <FwdSpec kSpec>
+class Producer {
+ public:
+  FOVEA_INLINE Producer(const FwdWgmmaParams& p, const WgmmaRing<kSpec>& ring) : p_(p), ring_(ring), queue_(p) {}
+
+  // The whole warp finds tiles. Lane 0 alone waits and sends: another lane that fell behind it could miss a phase.
+  FOVEA_INLINE void run() {
+    for (i32 tiles = 0;; ++tiles) {
+      const WgmmaWork work = find();
+      if (isa::laneid() == 0) {
+        send(work);
+        if (tiles > 0 && ring_.runs_again(tiles - 1)) {  // what was sent is thrown away
+          send_again(TurnKind::redo);
+          send_again(work.kind);
+        }
+      }
+      if (work.kind == TurnKind::end) return;
+    }
+  }
+
+ private:
+  FOVEA_INLINE WgmmaWork find() {
+    WgmmaWork work{};
+    for (u32 id; queue_.take(id);) {
+      if (!fwd_tile<kSpec>(p_.fwd, id, work.tile)) continue;
+      work.seq = fwd_sequence(p_.fwd, work.tile.batch);
+      if (work.tile.row0 >= work.seq.q_rows) continue;
+      work.blocks = key_blocks<kSpec>(p_.fwd, work.seq, work.tile);
+      work.kind = TurnKind::run;
+      return work;
+    }
+    work.kind = TurnKind::end;
+    return work;
+  }
+
+  FOVEA_INLINE void send(const WgmmaWork& work) {
+    isa::mbarrier_wait_parity(ring_.q_empty(), ring_.turn_parity(turn_) ^ 1U);
+    st_shared_object(ring_.work(turn_), work);
+    send_tensors(work.kind);
+  }
+  // The tile of two turns ago: its words are still there.
+  FOVEA_INLINE void send_again(TurnKind kind) {
+    isa::mbarrier_wait_parity(ring_.q_empty(), ring_.turn_parity(turn_) ^ 1U);
+    isa::st_shared<u32>(ring_.work(turn_), static_cast<u32>(kind));
+    send_tensors(kind);
+  }
+
+  // Q, K and V of the turn's tile.
+  FOVEA_INLINE void send_tensors(TurnKind kind) {
+    const auto work = ld_shared_object<WgmmaWork>(ring_.work(turn_));
+    ++turn_;
+    if (kind == TurnKind::end) {
+      isa::mbarrier_arrive(ring_.q_full());
+      return;
+    }
+    load_tile<kSpec.q_tile()>(ring_.q_tile(), &p_.q, ring_.q_full(), work.seq.q_begin + work.tile.row0,
+                              work.tile.head_q, work.seq.q_batch);
+    for (i32 pass = 0; pass < (kind == TurnKind::redo ? kRedoPasses : 1); ++pass) {
+      for (i32 block = work.blocks.last - 1; block >= work.blocks.first; --block, ++step_) {
+        const i32 row = work.seq.kv_begin + block * kSpec.tile_n;
+        isa::mbarrier_wait_parity(ring_.k_empty(step_), ring_.parity(step_) ^ 1U);
+        load_tile<kSpec.k_tile()>(ring_.k_tile(step_), &p_.k, ring_.k_full(step_), row, work.tile.head_kv,
+                                  work.seq.kv_batch);
+        isa::mbarrier_wait_parity(ring_.v_empty(step_), ring_.parity(step_) ^ 1U);
+        load_tile<kSpec.v_tile()>(ring_.v_tile(step_), &p_.v, ring_.v_full(step_), row, work.tile.head_kv,
+                                  work.seq.kv_batch);
+      }
+    }
+  }
+
+  const FwdWgmmaParams& p_;
+  WgmmaRing<kSpec> ring_;
+  TileQueue queue_;
+  i32 turn_ = 0;
+  i32 step_ = 0;
+};
+
+}  // namespace fovea::kernels

@@ -1,0 +1,115 @@
+// What producer and consumers of fwd_wgmma exchange through shared memory: barriers, the tile that is computed, and
+// whether a tile has to run again.
+//
+// Time is counted in turns (a tile's rows and keys sent once), steps (a block of keys sent once) and runs (turns that
+// compute a tile for the first time); both sides count alike, and an index says which buffer and which phase is meant.
+#pragma once
+
+#include "attention/visibility.h"
+#include "spec/fwd_wgmma_params.h"
+
+namespace fovea::kernels {
+
+// run: a tile's first sums. redo: those of the tile before once more, per class of V elements. end: no more tiles.
+enum class TurnKind : u32 { run, redo, end };
+
+// What a turn is about. The kind comes first: it is replaced alone.
+struct alignas(16) WgmmaWork {
+  TurnKind kind;
+  FwdTile tile;
+  FwdSequence seq;
+  KeyBlocks blocks;
+};
+
+// A T in shared memory, 16-byte aligned.
+template <class T>
+FOVEA_INLINE void st_shared_object(SmemPtr to, const T& value) {
+  static_assert(sizeof(T) % 16 == 0);
+  const auto pieces = __builtin_bit_cast(Array<U32x4, sizeof(T) / 16>, value);
+  FOVEA_UNROLL
+  for (i32 i = 0; i < pieces.kSize; ++i) isa::st_shared<U32x4>(to + 16U * static_cast<u32>(i), pieces[i]);
+}
+template <class T>
+FOVEA_INLINE T ld_shared_object(SmemPtr from) {
+  static_assert(sizeof(T) % 16 == 0);
+  Array<U32x4, sizeof(T) / 16> pieces;
+  FOVEA_UNROLL
+  for (i32 i = 0; i < pieces.kSize; ++i) pieces[i] = isa::ld_shared<U32x4>(from + 16U * static_cast<u32>(i));
+  return __builtin_bit_cast(T, pieces);
+}
+
+template <FwdSpec kSpec>
+class WgmmaRing {
+  static constexpr SmemPlan kSmem = plan_smem(kSpec);
+  static constexpr i32 kStages = kSpec.stages;
+  static constexpr i32 kConsumers = kSpec.tile_m / 64;
+  // No warpgroup gets so far ahead of another that a third verdict, or a third tile, is written while the first is
+  // still read: each turn waits until all have left the products with Q of the turn before.
+  static constexpr i32 kVerdicts = 4;
+  static constexpr i32 kWorks = 2;
+
+  // Byte offsets of 8-byte barriers, of the verdicts' words and of the tiles.
+  static constexpr u32 kQFull = 0, kQEmpty = 8, kVerdict = 16, kFull = 64, kEmpty = 128, kWords = 192, kWork = 256;
+  static_assert(kStages <= 4 && kConsumers <= 4 && kWork + kWorks * sizeof(WgmmaWork) <= kSmem.q);
+
+ public:
+  FOVEA_INLINE explicit WgmmaRing(SmemPtr smem) : smem_(smem) {}
+
+  FOVEA_INLINE void init() const {
+    isa::mbarrier_init(q_full(), 1U);
+    isa::mbarrier_init(q_empty(), static_cast<u32>(4 * kConsumers));
+    FOVEA_UNROLL
+    for (i32 i = 0; i < kVerdicts; ++i) isa::mbarrier_init(verdict(i), static_cast<u32>(kConsumers));
+    FOVEA_UNROLL
+    for (i32 i = 0; i < kStages; ++i) {
+      isa::mbarrier_init(k_full(i), 1U);
+      isa::mbarrier_init(v_full(i), 1U);
+      isa::mbarrier_init(k_empty(i), static_cast<u32>(kConsumers));
+      isa::mbarrier_init(v_empty(i), static_cast<u32>(kConsumers));
+    }
+  }
+
+  // Of a turn. Every warp of the consumers says when it has left the products with Q, and all it read of earlier turns.
+  FOVEA_INLINE SmemPtr q_full() const { return smem_ + kQFull; }
+  FOVEA_INLINE SmemPtr q_empty() const { return smem_ + kQEmpty; }
+  FOVEA_INLINE static u32 turn_parity(i32 turn) { return static_cast<u32>(turn) & 1U; }
+  FOVEA_INLINE SmemPtr work(i32 turn) const {
+    return smem_ + (kWork + static_cast<u32>(turn % kWorks) * static_cast<u32>(sizeof(WgmmaWork)));
+  }
+  FOVEA_INLINE SmemPtr q_tile() const { return smem_ + kSmem.q; }
+  FOVEA_INLINE SmemPtr out_tile() const { return smem_ + kSmem.out; }
+
+  // Of a step. The parity is that of the phase in which its tile is full; the producer waits for the one before.
+  FOVEA_INLINE SmemPtr k_full(i32 step) const { return smem_ + (kFull + 16U * slot(step)); }
+  FOVEA_INLINE SmemPtr v_full(i32 step) const { return smem_ + (kFull + 8U + 16U * slot(step)); }
+  FOVEA_INLINE SmemPtr k_empty(i32 step) const { return smem_ + (kEmpty + 16U * slot(step)); }
+  FOVEA_INLINE SmemPtr v_empty(i32 step) const { return smem_ + (kEmpty + 8U + 16U * slot(step)); }
+  FOVEA_INLINE SmemPtr k_tile(i32 step) const { return smem_ + (kSmem.stage0 + slot(step) * kSmem.stage_bytes); }
+  FOVEA_INLINE SmemPtr v_tile(i32 step) const { return k_tile(step) + kSmem.v_in_stage; }
+  FOVEA_INLINE static u32 parity(i32 step) { return static_cast<u32>(step / kStages) & 1U; }
+
+  // One warpgroup's word on a run: whether its rows have sums that are not finite.
+  FOVEA_INLINE void give_verdict(i32 run, u32 group, bool again) const {
+    isa::st_shared<u32>(verdict_word(run, group), again ? 1U : 0U);
+    isa::mbarrier_arrive(verdict(run));
+  }
+  // Waits for all of them.
+  FOVEA_INLINE bool runs_again(i32 run) const {
+    isa::mbarrier_wait_parity(verdict(run), static_cast<u32>(run / kVerdicts) & 1U);
+    u32 any = 0;
+    FOVEA_UNROLL
+    for (u32 group = 0; group < static_cast<u32>(kConsumers); ++group) any |= isa::ld_shared<u32>(verdict_word(run, group));
+    return any != 0U;
+  }
+
+ private:
+  FOVEA_INLINE static u32 slot(i32 step) { return static_cast<u32>(step % kStages); }
+  FOVEA_INLINE SmemPtr verdict(i32 run) const { return smem_ + (kVerdict + 8U * static_cast<u32>(run % kVerdicts)); }
+  FOVEA_INLINE SmemPtr verdict_word(i32 run, u32 group) const {
+    return smem_ + (kWords + 16U * static_cast<u32>(run % kVerdicts) + 4U * group);
+  }
+
+  SmemPtr smem_;
+};
+
+}  // namespace fovea::kernels
