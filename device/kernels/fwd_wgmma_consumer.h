@@ -17,48 +17,97 @@ class Consumer {
   static constexpr i32 kOutTiles = kSpec.head_dim_v / 8;
   static constexpr i32 kThreads = kSpec.tile_m / 64 * 128;  // of all consumers
   static constexpr u32 kConsumerBarrier = 1;                // of named barriers; then one per consumer
+  using Q = WgmmaOperand<kSpec.q_tile(), Major::k>;
   static constexpr SmemTile kWarpOut{.rows = 16, .cols = kSpec.head_dim_v};
 
  public:
   FOVEA_INLINE Consumer(const FwdWgmmaParams& p, const WgmmaRing<kSpec>& ring, u32 group)
-      : p_(p), ring_(ring), q_(ring.q_tile()), group_(static_cast<u32>(uniform(static_cast<i32>(group)))) {}
+      : p_(p), ring_(ring), group_(static_cast<u32>(uniform(static_cast<i32>(group)))) {}
 
   FOVEA_INLINE void run() {
-    bool unsettled = false;  // whether somebody may want the tile before again
-    for (i32 run = 0;; ++turn_) {
-      const TurnKind kind = begin_turn();
-      if (kind == TurnKind::redo) {
+    TurnKind kind = begin_turn();
+    while (true) {
+      if (kind == TurnKind::run && some_keys()) {
+        kind = run_chain();
+      } else if (kind == TurnKind::redo) {
         run_again();
+        write(turn_, true);
+        kind = next_turn();
+      } else {  // nothing to add up
         release_q();
-      } else {
-        run_steps<false>();
-        const bool for_nothing = unsettled && uniform(ring_.runs_again(run - 1) ? 1 : 0) != 0;
-        unsettled = !for_nothing;
-        if (for_nothing) continue;
-        if (kind == TurnKind::end) break;
-        give_verdict(run++);
+        const bool for_nothing = thrown_away();
+        if (kind == TurnKind::end && !for_nothing) break;
+        stats_ = empty_rows();
+        o_.clear();
+        if (!for_nothing) finish(turn_, q_used_ > row_);
+        kind = next_turn();
       }
-      write(kind == TurnKind::redo);
     }
     if (isa::laneid() == 0) isa::bulk_wait_group_read<0>();
   }
 
  private:
-  // Waits for the turn's tile, and takes what the loop needs of it.
+  // Waits for the turn's tile and takes what the loop needs of it.
   FOVEA_INLINE TurnKind begin_turn() {
-    isa::mbarrier_wait_parity(ring_.q_full(), ring_.turn_parity(turn_));
+    isa::mbarrier_wait_parity(ring_.q_full(turn_), ring_.turn_parity(turn_));
     const auto work = ld_shared_object<WgmmaWork>(ring_.work(turn_));
-    row_ = work.tile.row0 + static_cast<i32>(64 * group_ + 16 * warp() + (isa::laneid() >> 2U));
+    row_ = work.tile.row0 + lane_row();
     left_ = work.seq.left, right_ = work.seq.right;
     kv_used_ = work.seq.kv_used, q_used_ = work.seq.q_used;
     blocks_ = work.blocks;
     blocks_.first = uniform(blocks_.first);
     blocks_.last = uniform(blocks_.last);
     step_ = uniform(step_);
-    return static_cast<TurnKind>(uniform(static_cast<i32>(work.kind)));
+    const auto kind = static_cast<TurnKind>(uniform(static_cast<i32>(work.kind)));
+    return kind;
   }
+  FOVEA_INLINE TurnKind next_turn() {
+    ++turn_;
+    return begin_turn();
+  }
+  FOVEA_INLINE bool some_keys() const { return blocks_.last > blocks_.first; }
+  // Whether the turn's sums are for nothing, because the tile before runs again first.
+  FOVEA_INLINE bool thrown_away() {
+    const bool again = unsettled_ && uniform(ring_.runs_again(run_ - 1) ? 1 : 0) != 0;
+    unsettled_ = !again;
+    return again;
+  }
+
+  // Tiles with keys, one behind the other: the first scores of each are computed while the output of the one before is
+  // written. Returns the kind of the turn that comes behind them. The products in flight at each point are the same in
+  // every iteration: where they are not, ptxas serialises all of them.
+  FOVEA_INLINE TurnKind run_chain() {
+    start();
+    while (true) {
+      run_steps<false>();
+      const bool for_nothing = thrown_away();
+      const i32 turn = turn_;
+      const bool query = q_used_ > row_;
+      const TurnKind kind = next_turn();
+      isa::wgmma_wait_group<0>();
+      o_.fence();
+      release(ring_.v_empty(step_ - 1));
+      if (for_nothing || kind != TurnKind::run || !some_keys()) {
+        if (!for_nothing) finish(turn, query);
+        return kind;
+      }
+      start();
+      finish(turn, query);
+    }
+  }
+  FOVEA_INLINE void start() {
+    await_key(step_);
+    issue_scores(step_);
+  }
+  FOVEA_INLINE void finish(i32 turn, bool query) {
+    give_verdict(run_++, query);
+    write(turn, false);
+  }
+
   // A value that is the same in the whole warp; the compiler learns it, so that loops and descriptors stay uniform.
   FOVEA_INLINE static i32 uniform(i32 x) { return static_cast<i32>(isa::redux_or(static_cast<u32>(x))); }
+  // The lane's first row in a tile.
+  FOVEA_INLINE i32 lane_row() const { return static_cast<i32>(64 * group_ + 16 * warp() + (isa::laneid() >> 2U)); }
   FOVEA_INLINE static u32 warp() { return isa::tid_x() / 32U % 4U; }
 
   // One thread of the warpgroup hands a tile back, after all its warps' products on it have ended.
@@ -68,7 +117,7 @@ class Consumer {
 
   FOVEA_INLINE void release_q() const {
     isa::bar_warp_sync(0xffffffffU);
-    if (isa::laneid() == 0) isa::mbarrier_arrive(ring_.q_empty());
+    if (isa::laneid() == 0) isa::mbarrier_arrive(ring_.q_empty(turn_));
   }
 
   // The sums over the keys of each class of V elements, and what follows from them.
@@ -78,25 +127,25 @@ class Consumer {
     while (true) {
       class_ = static_cast<ValueClass>(static_cast<u32>(class_) - 1U);
       run_steps<true>();
+      isa::wgmma_wait_group<0>();
+      release(ring_.v_empty(step_ - 1));
       if (class_ == ValueClass::finite) break;
       infinities.add(o_);
     }
+    release_q();
     infinities.apply(o_);
   }
 
-  // kClass: V elements of class_ alone count.
+  // The tile's sums; its last product with V is still under way. kClass: V elements of class_ alone count; else the first
+  // scores have been begun.
   template <bool kClass>
   FOVEA_INLINE void run_steps() {
     stats_ = empty_rows();
     o_.clear();
     const i32 end = step_ + blocks_.last - blocks_.first;
-    if (step_ == end) {
-      if (!kClass) release_q();
-      return;
-    }
-    await_key(step_);
-    issue_scores(step_);
+    if (kClass) start();
     isa::wgmma_wait_group<0>();
+    s_.fence();
     release(ring_.k_empty(step_));
     block_ = blocks_.last - 1;
     weigh<kClass>();
@@ -118,21 +167,19 @@ class Consumer {
     }
     if (!kClass) release_q();
     issue_values<kClass>(end - 1);
-    isa::wgmma_wait_group<0>();
-    release(ring_.v_empty(end - 1));
   }
 
   // Whether some query of the warpgroup has sums that are not finite.
-  FOVEA_INLINE void give_verdict(i32 run) const {
+  FOVEA_INLINE void give_verdict(i32 run, bool query) const {
     const f32 zero = finiteness<kOutTiles>(o_);
-    const bool again = isa::bar_red_or(kConsumerBarrier + 1U + group_, 128U, !(zero == 0.0F) && row_ < q_used_);
+    const bool again = isa::bar_red_or(kConsumerBarrier + 1U + group_, 128U, !(zero == 0.0F) && query);
     if (isa::tid_x() % 128U == 0U) ring_.give_verdict(run, group_, again);
   }
 
   FOVEA_INLINE void await_key(i32 step) const { isa::mbarrier_wait_parity(ring_.k_full(step), ring_.parity(step)); }
   FOVEA_INLINE void issue_scores(i32 step) {
     isa::wgmma_fence();
-    product<kSpec.element>(s_, q_, 64U * group_, WgmmaOperand<kSpec.k_tile(), Major::k>(ring_.k_tile(step)));
+    product<kSpec.element>(s_, Q(ring_.q_tile(turn_)), 64U * group_, WgmmaOperand<kSpec.k_tile(), Major::k>(ring_.k_tile(step)));
     isa::wgmma_commit_group();
   }
   template <bool kClass>
@@ -194,16 +241,17 @@ class Consumer {
     for (i32 step = 0; step < kSpec.tile_n / 16; ++step) weights_[step] = as_a_operand<kSpec.element>(s_, step);
   }
 
-  // out and lse. `again`: over what an earlier turn wrote.
-  FOVEA_INLINE void write(bool again) {
+  // out and lse of a turn's tile. `again`: over what an earlier turn wrote.
+  FOVEA_INLINE void write(i32 turn, bool again) {
     const FwdParams& p = p_.fwd;
-    const auto work = ld_shared_object<WgmmaWork>(ring_.work(turn_));
+    const auto work = ld_shared_object<WgmmaWork>(ring_.work(turn));
     const FwdSequence& seq = work.seq;
+    const i32 row = work.tile.row0 + lane_row();
     const f32 sink = p.sink == nullptr ? kMinusInfinity : isa::ld_global<f32>(p.sink + work.tile.head_q * p.sink_stride);
     Array<f32, 2> factor;
     FOVEA_UNROLL
     for (i32 half = 0; half < 2; ++half) {
-      const RowPlace place = row_place<kSpec>(p, seq, work.tile, row_ + 8 * half);
+      const RowPlace place = row_place<kSpec>(p, seq, work.tile, row + 8 * half);
       const f32 sum = quad_sum(stats_.sum[half]);
       const bool query = place.query < seq.q_used;  // other rows hold what Q's storage holds: anything
       const RowResult result = query ? finish_row(stats_.max[half] * p.scale, sum, sink) : kEmptyRow;
@@ -255,7 +303,7 @@ class Consumer {
   FOVEA_INLINE void write_some_rows(const WgmmaWork& work) {
     FOVEA_UNROLL
     for (i32 half = 0; half < 2; ++half) {
-      const RowPlace place = row_place<kSpec>(p_.fwd, work.seq, work.tile, row_ + 8 * half);
+      const RowPlace place = row_place<kSpec>(p_.fwd, work.seq, work.tile, work.tile.row0 + lane_row() + 8 * half);
       if (place.query >= work.seq.q_rows) continue;
       FOVEA_UNROLL
       for (i32 n = 0; n < kOutTiles; ++n) {
@@ -268,11 +316,12 @@ class Consumer {
 
   const FwdWgmmaParams& p_;
   WgmmaRing<kSpec> ring_;
-  WgmmaOperand<kSpec.q_tile(), Major::k> q_;
   u32 group_;
   i32 turn_ = 0;
   i32 step_ = 0;       // of the ring: goes on from turn to turn
-  i32 row_ = 0;        // the lane's first, in the turn's tile
+  i32 run_ = 0;             // tiles with a verdict
+  bool unsettled_ = false;  // whether somebody may want the last of them again
+  i32 row_ = 0;             // the lane's first, in the turn's tile
   i32 left_, right_, kv_used_, q_used_;
   KeyBlocks blocks_;
   i32 block_ = 0;                       // of keys

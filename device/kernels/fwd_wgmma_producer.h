@@ -83,28 +83,27 @@ class Producer {
   }
 
   FOVEA_INLINE void send(const WgmmaWork& work) {
-    isa::mbarrier_wait_parity(ring_.q_empty(), ring_.turn_parity(turn_) ^ 1U);
+    isa::mbarrier_wait_parity(ring_.q_empty(turn_), ring_.turn_parity(turn_) ^ 1U);
     st_shared_object(ring_.work(turn_), work);
-    send_tensors(work.kind);
+    send_tensors(work);
   }
-  // The tile of two turns ago: its words are still there.
+  // The tile of two turns ago.
   FOVEA_INLINE void send_again(TurnKind kind) {
-    isa::mbarrier_wait_parity(ring_.q_empty(), ring_.turn_parity(turn_) ^ 1U);
-    isa::st_shared<u32>(ring_.work(turn_), static_cast<u32>(kind));
-    send_tensors(kind);
+    auto work = ld_shared_object<WgmmaWork>(ring_.work(turn_ - 2));
+    work.kind = kind;
+    send(work);
   }
 
   // Q, K and V of the turn's tile.
-  FOVEA_INLINE void send_tensors(TurnKind kind) {
-    const auto work = ld_shared_object<WgmmaWork>(ring_.work(turn_));
-    ++turn_;
-    if (kind == TurnKind::end) {
-      isa::mbarrier_arrive(ring_.q_full());
+  FOVEA_INLINE void send_tensors(const WgmmaWork& work) {
+    const i32 turn = turn_++;
+    if (work.kind == TurnKind::end) {
+      isa::mbarrier_arrive(ring_.q_full(turn));
       return;
     }
-    load_tile<kSpec.q_tile()>(ring_.q_tile(), &p_.q, ring_.q_full(), work.seq.q_begin + work.tile.row0,
+    load_tile<kSpec.q_tile()>(ring_.q_tile(turn), &p_.q, ring_.q_full(turn), work.seq.q_begin + work.tile.row0,
                               work.tile.head_q, work.seq.q_batch);
-    for (i32 pass = 0; pass < (kind == TurnKind::redo ? kRedoPasses : 1); ++pass) {
+    for (i32 pass = 0; pass < (work.kind == TurnKind::redo ? kRedoPasses : 1); ++pass) {
       for (i32 block = work.blocks.last - 1; block >= work.blocks.first; --block, ++step_) {
         const i32 row = work.seq.kv_begin + block * kSpec.tile_n;
         isa::mbarrier_wait_parity(ring_.k_empty(step_), ring_.parity(step_) ^ 1U);

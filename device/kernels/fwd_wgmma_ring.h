@@ -43,21 +43,26 @@ class WgmmaRing {
   static constexpr SmemPlan kSmem = plan_smem(kSpec);
   static constexpr i32 kStages = kSpec.stages;
   static constexpr i32 kConsumers = kSpec.tile_m / 64;
-  // No warpgroup gets so far ahead of another that a third verdict, or a third tile, is written while the first is
-  // still read: each turn waits until all have left the products with Q of the turn before.
+  // Turn t is sent once all warps have left the products with Q of turn t - kQTiles, and with them all they read of the
+  // turns before that one. So nothing of these numbers is written anew while somebody reads what it held.
+  static constexpr i32 kQTiles = static_cast<i32>(SmemPlan::kQTiles);
   static constexpr i32 kVerdicts = 4;
-  static constexpr i32 kWorks = 2;
+  static constexpr i32 kWorks = 4;
+  static_assert(kQTiles + 1 < kVerdicts && kQTiles + 1 < kWorks);
 
   // Byte offsets of 8-byte barriers, of the verdicts' words and of the tiles.
-  static constexpr u32 kQFull = 0, kQEmpty = 8, kVerdict = 16, kFull = 64, kEmpty = 128, kWords = 192, kWork = 256;
+  static constexpr u32 kQFull = 0, kQEmpty = 16, kVerdict = 32, kFull = 64, kEmpty = 128, kWords = 192, kWork = 256;
   static_assert(kStages <= 4 && kConsumers <= 4 && kWork + kWorks * sizeof(WgmmaWork) <= kSmem.q);
 
  public:
   FOVEA_INLINE explicit WgmmaRing(SmemPtr smem) : smem_(smem) {}
 
   FOVEA_INLINE void init() const {
-    isa::mbarrier_init(q_full(), 1U);
-    isa::mbarrier_init(q_empty(), static_cast<u32>(4 * kConsumers));
+    FOVEA_UNROLL
+    for (i32 i = 0; i < kQTiles; ++i) {
+      isa::mbarrier_init(q_full(i), 1U);
+      isa::mbarrier_init(q_empty(i), static_cast<u32>(4 * kConsumers));
+    }
     FOVEA_UNROLL
     for (i32 i = 0; i < kVerdicts; ++i) isa::mbarrier_init(verdict(i), static_cast<u32>(kConsumers));
     FOVEA_UNROLL
@@ -70,13 +75,13 @@ class WgmmaRing {
   }
 
   // Of a turn. Every warp of the consumers says when it has left the products with Q, and all it read of earlier turns.
-  FOVEA_INLINE SmemPtr q_full() const { return smem_ + kQFull; }
-  FOVEA_INLINE SmemPtr q_empty() const { return smem_ + kQEmpty; }
-  FOVEA_INLINE static u32 turn_parity(i32 turn) { return static_cast<u32>(turn) & 1U; }
+  FOVEA_INLINE SmemPtr q_full(i32 turn) const { return smem_ + (kQFull + 8U * q_slot(turn)); }
+  FOVEA_INLINE SmemPtr q_empty(i32 turn) const { return smem_ + (kQEmpty + 8U * q_slot(turn)); }
+  FOVEA_INLINE static u32 turn_parity(i32 turn) { return static_cast<u32>(turn / kQTiles) & 1U; }
   FOVEA_INLINE SmemPtr work(i32 turn) const {
     return smem_ + (kWork + static_cast<u32>(turn % kWorks) * static_cast<u32>(sizeof(WgmmaWork)));
   }
-  FOVEA_INLINE SmemPtr q_tile() const { return smem_ + kSmem.q; }
+  FOVEA_INLINE SmemPtr q_tile(i32 turn) const { return smem_ + (kSmem.q + q_slot(turn) * kSpec.q_tile().bytes()); }
   FOVEA_INLINE SmemPtr out_tile() const { return smem_ + kSmem.out; }
 
   // Of a step. The parity is that of the phase in which its tile is full; the producer waits for the one before.
@@ -103,6 +108,7 @@ class WgmmaRing {
   }
 
  private:
+  FOVEA_INLINE static u32 q_slot(i32 turn) { return static_cast<u32>(turn % kQTiles); }
   FOVEA_INLINE static u32 slot(i32 step) { return static_cast<u32>(step % kStages); }
   FOVEA_INLINE SmemPtr verdict(i32 run) const { return smem_ + (kVerdict + 8U * static_cast<u32>(run % kVerdicts)); }
   FOVEA_INLINE SmemPtr verdict_word(i32 run, u32 group) const {

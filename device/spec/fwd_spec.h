@@ -74,6 +74,7 @@ struct FwdSpec {
 // bytes for barriers and the like, and its output tile lies behind the stages: the next tile's Q, K and V are on their
 // way by then.
 struct SmemPlan {
+  static constexpr u32 kQTiles = 2;  // of Family::wgmma: one in use, one on its way
   u32 q = 0;
   u32 stage0 = 0;
   u32 v_in_stage = 0;
@@ -88,7 +89,7 @@ struct SmemPlan {
 constexpr SmemPlan plan_smem(const FwdSpec& spec) {
   SmemPlan plan;
   plan.q = spec.family == Family::wgmma ? 1024U : 0U;
-  plan.stage0 = plan.q + spec.q_tile().bytes();
+  plan.stage0 = plan.q + (spec.family == Family::wgmma ? SmemPlan::kQTiles : 1U) * spec.q_tile().bytes();
   plan.v_in_stage = spec.k_tile().bytes();
   plan.stage_bytes = spec.k_tile().bytes() + spec.v_tile().bytes();
   plan.bytes = plan.stage0 + static_cast<u32>(spec.stages) * plan.stage_bytes;

@@ -14,8 +14,10 @@ struct WgmmaOperand {
   static constexpr u64 kFields = wgmma_descriptor(kTile, kMajor);
   u32 low;  // the half of the descriptor that holds the address, which fills 14 bits of it at most
 
-  // `tile` is a multiple of 1024, below 256 KB.
-  FOVEA_INLINE explicit WgmmaOperand(SmemPtr tile) : low(static_cast<u32>(kFields) | (tile.address >> 4U)) {}
+  // `tile` is a multiple of 1024, below 256 KB, and the same in the whole warp: redux tells the compiler, which keeps
+  // descriptors in uniform registers then.
+  FOVEA_INLINE explicit WgmmaOperand(SmemPtr tile)
+      : low(isa::redux_or(static_cast<u32>(kFields) | (tile.address >> 4U))) {}
   FOVEA_INLINE u64 at(u32 mn, u32 k) const {
     return (kFields >> 32U << 32U) | (low + (wgmma_start(kTile, kMajor, mn, k) >> 4U));
   }
@@ -29,6 +31,11 @@ struct WgmmaAcc {
 
   FOVEA_INLINE f32& at(i32 tile, i32 half, i32 element) { return reg[4 * tile + 2 * half + element]; }
   FOVEA_INLINE f32 at(i32 tile, i32 half, i32 element) const { return reg[4 * tile + 2 * half + element]; }
+  // Keeps the compiler from moving what reads the registers to before this place.
+  FOVEA_INLINE void fence() {
+    FOVEA_UNROLL
+    for (i32 i = 0; i < kColumns / 2; ++i) isa::wgmma_fence_operand(reg[i]);
+  }
   FOVEA_INLINE void clear() {
     FOVEA_UNROLL
     for (i32 i = 0; i < kColumns / 2; ++i) reg[i] = 0.0F;
