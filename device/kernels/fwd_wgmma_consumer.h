@@ -97,7 +97,7 @@ class Consumer {
   }
   FOVEA_INLINE void start() {
     await_key(step_);
-    issue_scores(step_);
+    issue_scores(q_tile(), step_);
   }
   FOVEA_INLINE void finish(i32 turn, bool query) {
     give_verdict(run_++, query);
@@ -142,31 +142,34 @@ class Consumer {
   FOVEA_INLINE void run_steps() {
     stats_ = empty_rows();
     o_.clear();
-    const i32 end = step_ + blocks_.last - blocks_.first;
     if (kClass) start();
+    i32 step = uniform(step_);
+    const Q q = q_tile();
+    const i32 end = step + uniform(blocks_.last - blocks_.first);
     isa::wgmma_wait_group<0>();
     s_.fence();
-    release(ring_.k_empty(step_));
+    release(ring_.k_empty(step));
     block_ = blocks_.last - 1;
     weigh<kClass>();
     narrow();
-    if (step_ + 1 < end) await_key(step_ + 1);
-    for (++step_; step_ < end; ++step_) {
-      issue_scores(step_);
-      issue_values<kClass>(step_ - 1);
+    if (step + 1 < end) await_key(step + 1);
+    for (++step; step < end; ++step) {
+      issue_scores(q, step);
+      issue_values<kClass>(step - 1);
       isa::wgmma_wait_group<1>();
-      release(ring_.k_empty(step_));
+      release(ring_.k_empty(step));
       --block_;
       const Array<f32, 2> factor = weigh<kClass>();
       // A basic block ends here: otherwise ptxas moves the exponentials behind the wait for the products with V.
-      if (step_ + 1 < end) await_key(step_ + 1);
+      if (step + 1 < end) await_key(step + 1);
       isa::wgmma_wait_group<0>();
-      release(ring_.v_empty(step_ - 1));
+      release(ring_.v_empty(step - 1));
       rescale(factor);
       narrow();
     }
     if (!kClass) release_q();
     issue_values<kClass>(end - 1);
+    step_ = end;
   }
 
   // Whether some query of the warpgroup has sums that are not finite.
@@ -177,9 +180,14 @@ class Consumer {
   }
 
   FOVEA_INLINE void await_key(i32 step) const { isa::mbarrier_wait_parity(ring_.k_full(step), ring_.parity(step)); }
-  FOVEA_INLINE void issue_scores(i32 step) {
+  FOVEA_INLINE Q q_tile() const {
+    Q q(ring_.q_tile(turn_));
+    q.low = static_cast<u32>(uniform(static_cast<i32>(q.low)));
+    return q;
+  }
+  FOVEA_INLINE void issue_scores(const Q& q, i32 step) {
     isa::wgmma_fence();
-    product<kSpec.element>(s_, Q(ring_.q_tile(turn_)), 64U * group_, WgmmaOperand<kSpec.k_tile(), Major::k>(ring_.k_tile(step)));
+    product<kSpec.element>(s_, q, 64U * group_, WgmmaOperand<kSpec.k_tile(), Major::k>(ring_.k_tile(step)));
     isa::wgmma_commit_group();
   }
   template <bool kClass>

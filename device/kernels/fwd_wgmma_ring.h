@@ -41,13 +41,13 @@ FOVEA_INLINE T ld_shared_object(SmemPtr from) {
 template <FwdSpec kSpec>
 class WgmmaRing {
   static constexpr SmemPlan kSmem = plan_smem(kSpec);
-  static constexpr i32 kStages = kSpec.stages;
-  static constexpr i32 kConsumers = kSpec.tile_m / 64;
+  static constexpr u32 kStages = static_cast<u32>(kSpec.stages);
+  static constexpr u32 kConsumers = static_cast<u32>(kSpec.tile_m) / 64U;
   // Turn t is sent once all warps have left the products with Q of turn t - kQTiles, and with them all they read of the
   // turns before that one. So nothing of these numbers is written anew while somebody reads what it held.
-  static constexpr i32 kQTiles = static_cast<i32>(SmemPlan::kQTiles);
-  static constexpr i32 kVerdicts = 4;
-  static constexpr i32 kWorks = 4;
+  static constexpr u32 kQTiles = SmemPlan::kQTiles;
+  static constexpr u32 kVerdicts = 4;
+  static constexpr u32 kWorks = 4;
   static_assert(kQTiles + 1 < kVerdicts && kQTiles + 1 < kWorks);
 
   // Byte offsets of 8-byte barriers, of the verdicts' words and of the tiles.
@@ -59,27 +59,27 @@ class WgmmaRing {
 
   FOVEA_INLINE void init() const {
     FOVEA_UNROLL
-    for (i32 i = 0; i < kQTiles; ++i) {
+    for (i32 i = 0; i < static_cast<i32>(kQTiles); ++i) {
       isa::mbarrier_init(q_full(i), 1U);
-      isa::mbarrier_init(q_empty(i), static_cast<u32>(4 * kConsumers));
+      isa::mbarrier_init(q_empty(i), 4U * kConsumers);
     }
     FOVEA_UNROLL
-    for (i32 i = 0; i < kVerdicts; ++i) isa::mbarrier_init(verdict(i), static_cast<u32>(kConsumers));
+    for (i32 i = 0; i < static_cast<i32>(kVerdicts); ++i) isa::mbarrier_init(verdict(i), kConsumers);
     FOVEA_UNROLL
-    for (i32 i = 0; i < kStages; ++i) {
+    for (i32 i = 0; i < static_cast<i32>(kStages); ++i) {
       isa::mbarrier_init(k_full(i), 1U);
       isa::mbarrier_init(v_full(i), 1U);
-      isa::mbarrier_init(k_empty(i), static_cast<u32>(kConsumers));
-      isa::mbarrier_init(v_empty(i), static_cast<u32>(kConsumers));
+      isa::mbarrier_init(k_empty(i), kConsumers);
+      isa::mbarrier_init(v_empty(i), kConsumers);
     }
   }
 
   // Of a turn. Every warp of the consumers says when it has left the products with Q, and all it read of earlier turns.
   FOVEA_INLINE SmemPtr q_full(i32 turn) const { return smem_ + (kQFull + 8U * q_slot(turn)); }
   FOVEA_INLINE SmemPtr q_empty(i32 turn) const { return smem_ + (kQEmpty + 8U * q_slot(turn)); }
-  FOVEA_INLINE static u32 turn_parity(i32 turn) { return static_cast<u32>(turn / kQTiles) & 1U; }
+  FOVEA_INLINE static u32 turn_parity(i32 turn) { return static_cast<u32>(turn) / kQTiles % 2U; }
   FOVEA_INLINE SmemPtr work(i32 turn) const {
-    return smem_ + (kWork + static_cast<u32>(turn % kWorks) * static_cast<u32>(sizeof(WgmmaWork)));
+    return smem_ + (kWork + static_cast<u32>(turn) % kWorks * static_cast<u32>(sizeof(WgmmaWork)));
   }
   FOVEA_INLINE SmemPtr q_tile(i32 turn) const { return smem_ + (kSmem.q + q_slot(turn) * kSpec.q_tile().bytes()); }
   FOVEA_INLINE SmemPtr out_tile() const { return smem_ + kSmem.out; }
@@ -91,7 +91,7 @@ class WgmmaRing {
   FOVEA_INLINE SmemPtr v_empty(i32 step) const { return smem_ + (kEmpty + 8U + 16U * slot(step)); }
   FOVEA_INLINE SmemPtr k_tile(i32 step) const { return smem_ + (kSmem.stage0 + slot(step) * kSmem.stage_bytes); }
   FOVEA_INLINE SmemPtr v_tile(i32 step) const { return k_tile(step) + kSmem.v_in_stage; }
-  FOVEA_INLINE static u32 parity(i32 step) { return static_cast<u32>(step / kStages) & 1U; }
+  FOVEA_INLINE static u32 parity(i32 step) { return static_cast<u32>(step) / kStages % 2U; }
 
   // One warpgroup's word on a run: whether its rows have sums that are not finite.
   FOVEA_INLINE void give_verdict(i32 run, u32 group, bool again) const {
@@ -100,19 +100,19 @@ class WgmmaRing {
   }
   // Waits for all of them.
   FOVEA_INLINE bool runs_again(i32 run) const {
-    isa::mbarrier_wait_parity(verdict(run), static_cast<u32>(run / kVerdicts) & 1U);
+    isa::mbarrier_wait_parity(verdict(run), static_cast<u32>(run) / kVerdicts % 2U);
     u32 any = 0;
     FOVEA_UNROLL
-    for (u32 group = 0; group < static_cast<u32>(kConsumers); ++group) any |= isa::ld_shared<u32>(verdict_word(run, group));
+    for (u32 group = 0; group < kConsumers; ++group) any |= isa::ld_shared<u32>(verdict_word(run, group));
     return any != 0U;
   }
 
  private:
-  FOVEA_INLINE static u32 q_slot(i32 turn) { return static_cast<u32>(turn % kQTiles); }
-  FOVEA_INLINE static u32 slot(i32 step) { return static_cast<u32>(step % kStages); }
-  FOVEA_INLINE SmemPtr verdict(i32 run) const { return smem_ + (kVerdict + 8U * static_cast<u32>(run % kVerdicts)); }
+  FOVEA_INLINE static u32 q_slot(i32 turn) { return static_cast<u32>(turn) % kQTiles; }
+  FOVEA_INLINE static u32 slot(i32 step) { return static_cast<u32>(step) % kStages; }
+  FOVEA_INLINE SmemPtr verdict(i32 run) const { return smem_ + (kVerdict + 8U * (static_cast<u32>(run) % kVerdicts)); }
   FOVEA_INLINE SmemPtr verdict_word(i32 run, u32 group) const {
-    return smem_ + (kWords + 16U * static_cast<u32>(run % kVerdicts) + 4U * group);
+    return smem_ + (kWords + 16U * (static_cast<u32>(run) % kVerdicts) + 4U * group);
   }
 
   SmemPtr smem_;

@@ -14,10 +14,8 @@ struct WgmmaOperand {
   static constexpr u64 kFields = wgmma_descriptor(kTile, kMajor);
   u32 low;  // the half of the descriptor that holds the address, which fills 14 bits of it at most
 
-  // `tile` is a multiple of 1024, below 256 KB, and the same in the whole warp: redux tells the compiler, which keeps
-  // descriptors in uniform registers then.
-  FOVEA_INLINE explicit WgmmaOperand(SmemPtr tile)
-      : low(isa::redux_or(static_cast<u32>(kFields) | (tile.address >> 4U))) {}
+  // `tile` is a multiple of 1024, below 256 KB.
+  FOVEA_INLINE explicit WgmmaOperand(SmemPtr tile) : low(static_cast<u32>(kFields) | (tile.address >> 4U)) {}
   FOVEA_INLINE u64 at(u32 mn, u32 k) const {
     return (kFields >> 32U << 32U) | (low + (wgmma_start(kTile, kMajor, mn, k) >> 4U));
   }
