@@ -47,8 +47,8 @@ class WgmmaRing {
   // turns before that one. So nothing of these numbers is written anew while somebody reads what it held.
   static constexpr u32 kQTiles = SmemPlan::kQTiles;
   static constexpr u32 kVerdicts = 4;
-  static constexpr u32 kWorks = 4;
-  static_assert(kQTiles + 1 < kVerdicts && kQTiles + 1 < kWorks);
+  static constexpr u32 kWorks = 8;  // two more for what the producer puts aside
+  static_assert(kQTiles + 1 < kVerdicts && kQTiles + 4 < kWorks);
 
   // Byte offsets of 8-byte barriers, of the verdicts' words and of the tiles.
   static constexpr u32 kQFull = 0, kQEmpty = 16, kVerdict = 32, kFull = 64, kEmpty = 128, kWords = 192, kWork = 256;
