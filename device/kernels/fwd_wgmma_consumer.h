@@ -29,19 +29,23 @@ class Consumer {
     while (true) {
       if (kind == TurnKind::run && some_keys()) {
         kind = run_chain();
-      } else if (kind == TurnKind::redo) {
+        continue;
+      }
+      const bool again = kind == TurnKind::redo;
+      bool for_nothing = false;
+      if (again) {
         run_again();
-        write(turn_, true);
-        kind = next_turn();
-      } else {  // nothing to add up
+      } else {  // no keys
         release_q();
-        const bool for_nothing = thrown_away();
+        for_nothing = thrown_away();
         if (kind == TurnKind::end && !for_nothing) break;
         stats_ = empty_rows();
         o_.clear();
-        if (!for_nothing) finish(turn_, q_used_ > row_);
-        kind = next_turn();
       }
+      end_rows();
+      const i32 turn = turn_;
+      kind = next_turn();
+      if (!for_nothing) finish(turn, again);
     }
     if (isa::laneid() == 0) isa::bulk_wait_group_read<0>();
   }
@@ -81,27 +85,28 @@ class Consumer {
     while (true) {
       run_steps<false>();
       const bool for_nothing = thrown_away();
+      end_rows();
       const i32 turn = turn_;
-      const bool query = q_used_ > row_;
       const TurnKind kind = next_turn();
       isa::wgmma_wait_group<0>();
       o_.fence();
       release(ring_.v_empty(step_ - 1));
       if (for_nothing || kind != TurnKind::run || !some_keys()) {
-        if (!for_nothing) finish(turn, query);
+        if (!for_nothing) finish(turn, false);
         return kind;
       }
       start();
-      finish(turn, query);
+      finish(turn, false);
     }
   }
   FOVEA_INLINE void start() {
     await_key(step_);
     issue_scores(q_tile(), step_);
   }
-  FOVEA_INLINE void finish(i32 turn, bool query) {
-    give_verdict(run_++, query);
-    write(turn, false);
+  // Of a turn whose rows have ended. `again`: over what an earlier turn wrote.
+  FOVEA_INLINE void finish(i32 turn, bool again) {
+    if (!again) give_verdict(run_++);
+    write(turn, again);
   }
 
   // A value that is the same in the whole warp; the compiler learns it, so that loops and descriptors stay uniform.
@@ -143,13 +148,20 @@ class Consumer {
     stats_ = empty_rows();
     o_.clear();
     if (kClass) start();
-    i32 step = uniform(step_);
-    const Q q = q_tile();
-    const i32 end = step + uniform(blocks_.last - blocks_.first);
-    isa::wgmma_wait_group<0>();
-    s_.fence();
-    release(ring_.k_empty(step));
     block_ = blocks_.last - 1;
+    if constexpr (kSpec.overlapped()) {
+      run_overlapped<kClass>();
+    } else {
+      run_in_turn<kClass>();
+    }
+  }
+
+  template <bool kClass>
+  FOVEA_INLINE void run_overlapped() {
+    i32 step = uniform(step_);
+    const i32 end = step + uniform(blocks_.last - blocks_.first);
+    const Q q = q_tile();
+    await_scores(step);
     weigh<kClass>();
     narrow();
     if (step + 1 < end) await_key(step + 1);
@@ -172,10 +184,37 @@ class Consumer {
     step_ = end;
   }
 
+  // Scores and weights share registers.
+  template <bool kClass>
+  FOVEA_INLINE void run_in_turn() {
+    i32 step = uniform(step_);
+    const i32 end = step + uniform(blocks_.last - blocks_.first);
+    const Q q = q_tile();
+    while (true) {
+      await_scores(step);
+      rescale(weigh<kClass>());
+      narrow();
+      if (!kClass && step + 1 == end) release_q();
+      issue_values<kClass>(step);
+      if (++step == end) break;
+      --block_;
+      await_key(step);
+      isa::wgmma_wait_group<0>();
+      release(ring_.v_empty(step - 1));
+      issue_scores(q, step);
+    }
+    step_ = end;
+  }
+  FOVEA_INLINE void await_scores(i32 step) {
+    isa::wgmma_wait_group<0>();
+    s_.fence();
+    release(ring_.k_empty(step));
+  }
+
   // Whether some query of the warpgroup has sums that are not finite.
-  FOVEA_INLINE void give_verdict(i32 run, bool query) const {
+  FOVEA_INLINE void give_verdict(i32 run) const {
     const f32 zero = finiteness<kOutTiles>(o_);
-    const bool again = isa::bar_red_or(kConsumerBarrier + 1U + group_, 128U, !(zero == 0.0F) && query);
+    const bool again = isa::bar_red_or(kConsumerBarrier + 1U + group_, 128U, !(zero == 0.0F) && query_[0]);
     if (isa::tid_x() % 128U == 0U) ring_.give_verdict(run, group_, again);
   }
 
@@ -249,33 +288,35 @@ class Consumer {
     for (i32 step = 0; step < kSpec.tile_n / 16; ++step) weights_[step] = as_a_operand<kSpec.element>(s_, step);
   }
 
-  // out and lse of a turn's tile. `again`: over what an earlier turn wrote.
-  FOVEA_INLINE void write(i32 turn, bool again) {
+  // lse of the turn's rows, and what their sums are multiplied by. The last products with V may be under way.
+  FOVEA_INLINE void end_rows() {
     const FwdParams& p = p_.fwd;
-    const auto work = ld_shared_object<WgmmaWork>(ring_.work(turn));
-    const FwdSequence& seq = work.seq;
-    const i32 row = work.tile.row0 + lane_row();
+    const auto work = ld_shared_object<WgmmaWork>(ring_.work(turn_));
     const f32 sink = p.sink == nullptr ? kMinusInfinity : isa::ld_global<f32>(p.sink + work.tile.head_q * p.sink_stride);
-    Array<f32, 2> factor;
     FOVEA_UNROLL
     for (i32 half = 0; half < 2; ++half) {
-      const RowPlace place = row_place<kSpec>(p, seq, work.tile, row + 8 * half);
+      const RowPlace place = row_place<kSpec>(p, work.seq, work.tile, row_ + 8 * half);
       const f32 sum = quad_sum(stats_.sum[half]);
-      const bool query = place.query < seq.q_used;  // other rows hold what Q's storage holds: anything
-      const RowResult result = query ? finish_row(stats_.max[half] * p.scale, sum, sink) : kEmptyRow;
-      factor[half] = result.factor;
-      if (p.lse != nullptr && (isa::laneid() & 3U) == 0 && place.query < seq.q_rows) {
-        isa::st_global<f32>(lse_of(p, seq, work.tile, place), result.lse);
-      }
-      if (isa::vote_any(!query)) {
-        FOVEA_UNROLL
-        for (i32 i = 0; i < 2 * kOutTiles; ++i) o_.at(i / 2, half, i % 2) = query ? o_.at(i / 2, half, i % 2) : 0.0F;
+      query_[half] = place.query < work.seq.q_used;  // other rows hold what Q's storage holds: anything
+      const RowResult result = query_[half] ? finish_row(stats_.max[half] * p.scale, sum, sink) : kEmptyRow;
+      factor_[half] = result.factor;
+      if (p.lse != nullptr && (isa::laneid() & 3U) == 0 && place.query < work.seq.q_rows) {
+        isa::st_global<f32>(lse_of(p, work.seq, work.tile, place), result.lse);
       }
     }
+  }
+
+  // out of a turn's tile.
+  FOVEA_INLINE void write(i32 turn, bool again) {
+    const auto work = ld_shared_object<WgmmaWork>(ring_.work(turn));
+    if (isa::vote_any(!query_[0] || !query_[1])) {
+      FOVEA_UNROLL
+      for (i32 i = 0; i < 4 * kOutTiles; ++i) o_.reg[i] = query_[i / 2 % 2] ? o_.reg[i] : 0.0F;
+    }
     FOVEA_UNROLL
-    for (i32 i = 0; i < 4 * kOutTiles; ++i) o_.reg[i] *= factor[i / 2 % 2];
+    for (i32 i = 0; i < 4 * kOutTiles; ++i) o_.reg[i] *= factor_[i / 2 % 2];
     const i32 first = work.tile.row0 + static_cast<i32>(64 * group_ + 16 * warp());  // of the warp's rows
-    if (p.cu_q == nullptr ? first < seq.q_rows : first + 16 <= seq.q_rows) {
+    if (p_.fwd.cu_q == nullptr ? first < work.seq.q_rows : first + 16 <= work.seq.q_rows) {
       write_rows(work, first, again);
     } else {  // packed storage: the rows behind are the next sequence's
       write_some_rows(work);
@@ -335,6 +376,8 @@ class Consumer {
   i32 block_ = 0;                       // of keys
   ValueClass class_ = ValueClass::all;  // of V elements that count
   RowStats stats_;
+  Array<bool, 2> query_;  // whether the lane's rows are queries, and what their sums are multiplied by
+  Array<f32, 2> factor_;
   WgmmaAcc<kSpec.tile_n> s_;
   WgmmaAcc<kSpec.head_dim_v> o_;
   Array<FragWgmmaA, kSpec.tile_n / 16> weights_;

@@ -55,26 +55,24 @@ class Producer {
   // The whole warp finds tiles, one ahead. Lane 0 alone waits and sends: another lane that fell behind it could miss a
   // phase.
   FOVEA_INLINE void run() {
-    const bool leader = isa::laneid() == 0;
-    bool some = stage_next();
-    if (leader) send_q();
-    for (i32 tiles = 0;; ++tiles) {
-      if (!some) {
-        if (leader && tiles > 0 && ring_.runs_again(tiles - 1)) run_again();
-        return;
-      }
-      some = stage_next();
-      if (leader) send_tile(tiles);
-    }
+    stage_next();
+    if (leader()) send_q();
+    i32 tiles = 0;
+    for (; staged_ == TurnKind::run; ++tiles) send_tile(tiles);
+    if (leader() && tiles > 0 && ring_.runs_again(tiles - 1)) run_again();
   }
 
  private:
+  static constexpr i32 kStages = kSpec.stages;
+  FOVEA_INLINE static bool leader() { return isa::laneid() == 0; }
+
   // Finds a tile and puts it where the turn to come has its words; nobody reads what they held any more.
-  FOVEA_INLINE bool stage_next() {
+  FOVEA_INLINE void stage_next() {
     WgmmaWork work{};
     work.kind = find(work) ? TurnKind::run : TurnKind::end;
-    if (isa::laneid() == 0) st_shared_object(ring_.work(turn_), work);
-    return work.kind == TurnKind::run;
+    if (leader()) st_shared_object(ring_.work(turn_), work);
+    staged_ = work.kind;
+    staged_blocks_ = work.blocks.last - work.blocks.first;
   }
   FOVEA_INLINE bool find(WgmmaWork& work) {
     for (u32 id; queue_.take(id);) {
@@ -87,28 +85,29 @@ class Producer {
     return false;
   }
 
-  // K and V of the tile whose Q was sent last, and Q of the next one as soon as it is known that the tile before does
-  // not run again.
+  // K and V of the tile whose Q was sent last, and Q of the next one: as soon as it is known that the tile before does
+  // not run again, where there is a second buffer for it.
   FOVEA_INLINE void send_tile(i32 tiles) {
-    const auto work = ld_shared_object<WgmmaWork>(ring_.work(turn_ - 1));
+    const i32 blocks = staged_blocks_;
     bool settled = tiles == 0;
     bool next_sent = false;
-    i32 sent = 0;
-    for (i32 block = work.blocks.last - 1; block >= work.blocks.first; --block) {
-      send_block(work, block);
+    if (blocks == 0) stage_next();
+    for (i32 i = 0; i < blocks; ++i) {
+      if (leader()) send_block(turn_ - 1 - (next_sent ? 1 : 0), i);
+      // The ring is full, or the tile ends: time to look for the next one.
+      if (i == min(kStages, blocks) - 1) stage_next();
       // Consumers that hand back the tile's first block have given their verdict on the tile before.
-      if (sent++ != kSpec.stages) continue;
-      settled = settled || !ring_.runs_again(tiles - 1);
-      if (settled) send_q();
-      next_sent = settled;
+      if (kSpec.q_tiles() == 2 && i == kStages && leader()) {
+        settled = settled || !ring_.runs_again(tiles - 1);
+        if (settled) send_q();
+        next_sent = settled;
+      }
     }
-    if (next_sent) return;
-    if (settled || !ring_.runs_again(tiles - 1)) {
-      send_q();
-      return;
+    if (!leader() || next_sent) return;
+    if (!settled && ring_.runs_again(tiles - 1)) {
+      copy_work(turn_, turn_ + 2);
+      run_again();
     }
-    copy_work(turn_, turn_ + 2);
-    run_again();
     send_q();
   }
 
@@ -120,9 +119,8 @@ class Producer {
       if (i == 0) isa::st_shared<u32>(ring_.work(turn_), static_cast<u32>(TurnKind::redo));
       send_q();
       const auto work = ld_shared_object<WgmmaWork>(ring_.work(turn_ - 1));
-      for (i32 pass = 0; pass < (i == 0 ? kRedoPasses : 1); ++pass) {
-        for (i32 block = work.blocks.last - 1; block >= work.blocks.first; --block) send_block(work, block);
-      }
+      const i32 blocks = work.blocks.last - work.blocks.first;
+      for (i32 n = 0; n < (i == 0 ? kRedoPasses : 1) * blocks; ++n) send_block(turn_ - 1, n % blocks);
     }
   }
 
@@ -143,8 +141,10 @@ class Producer {
                               work.tile.head_q, work.seq.q_batch);
   }
 
-  FOVEA_INLINE void send_block(const WgmmaWork& work, i32 block) {
-    const i32 row = work.seq.kv_begin + block * kSpec.tile_n;
+  // The i-th block that a turn's tile takes: from the last to the first.
+  FOVEA_INLINE void send_block(i32 turn, i32 i) {
+    const auto work = ld_shared_object<WgmmaWork>(ring_.work(turn));
+    const i32 row = work.seq.kv_begin + (work.blocks.last - 1 - i) * kSpec.tile_n;
     isa::mbarrier_wait_parity(ring_.k_empty(step_), ring_.parity(step_) ^ 1U);
     load_tile<kSpec.k_tile()>(ring_.k_tile(step_), &p_.k, ring_.k_full(step_), row, work.tile.head_kv,
                               work.seq.kv_batch);
@@ -157,7 +157,9 @@ class Producer {
   const FwdWgmmaParams& p_;
   WgmmaRing<kSpec> ring_;
   TileQueue queue_;
-  i32 turn_ = 0;
+  TurnKind staged_ = TurnKind::end;  // what was found last
+  i32 staged_blocks_ = 0;
+  i32 turn_ = 0;  // of lane 0, as is step_: the next to be sent
   i32 step_ = 0;
 };
 

@@ -45,7 +45,7 @@ class WgmmaRing {
   static constexpr u32 kConsumers = static_cast<u32>(kSpec.tile_m) / 64U;
   // Turn t is sent once all warps have left the products with Q of turn t - kQTiles, and with them all they read of the
   // turns before that one. So nothing of these numbers is written anew while somebody reads what it held.
-  static constexpr u32 kQTiles = SmemPlan::kQTiles;
+  static constexpr u32 kQTiles = static_cast<u32>(kSpec.q_tiles());
   static constexpr u32 kVerdicts = 4;
   static constexpr u32 kWorks = 8;  // two more for what the producer puts aside
   static_assert(kQTiles + 1 < kVerdicts && kQTiles + 4 < kWorks);

@@ -60,6 +60,10 @@ struct FwdSpec {
         score == ScoreForm::masked ? score_registers / 4 : score_registers / (bias == Element::fp32 ? 1 : 2);
     return views() && loads != Loads::any && rows_per_warp * head_dim_v / 32 + score_registers + words <= 230;
   }
+  // Family::wgmma. Q tiles: one in use and, where it fits, one on its way. Whether the scores of the next block are
+  // computed under the products of one with V: where registers allow it, else three consumers fill each other's gaps.
+  constexpr i32 q_tiles() const { return family == Family::wgmma && tile_m * head_dim_qk <= 128 * 128 ? 2 : 1; }
+  constexpr bool overlapped() const { return tile_m <= 128 || head_dim_v <= 64; }
   constexpr i32 warps() const { return tile_m / rows_per_warp; }
   constexpr i32 threads() const { return family == Family::mma ? warps() * 32 : 128 + 2 * tile_m; }
   constexpr SmemTile q_tile() const { return {.rows = tile_m, .cols = head_dim_qk}; }
@@ -74,7 +78,6 @@ struct FwdSpec {
 // bytes for barriers and the like, and its output tile lies behind the stages: the next tile's Q, K and V are on their
 // way by then.
 struct SmemPlan {
-  static constexpr u32 kQTiles = 2;  // of Family::wgmma: one in use, one on its way
   u32 q = 0;
   u32 stage0 = 0;
   u32 v_in_stage = 0;
@@ -89,7 +92,7 @@ struct SmemPlan {
 constexpr SmemPlan plan_smem(const FwdSpec& spec) {
   SmemPlan plan;
   plan.q = spec.family == Family::wgmma ? 1024U : 0U;
-  plan.stage0 = plan.q + (spec.family == Family::wgmma ? SmemPlan::kQTiles : 1U) * spec.q_tile().bytes();
+  plan.stage0 = plan.q + static_cast<u32>(spec.q_tiles()) * spec.q_tile().bytes();
   plan.v_in_stage = spec.k_tile().bytes();
   plan.stage_bytes = spec.k_tile().bytes() + spec.v_tile().bytes();
   plan.bytes = plan.stage0 + static_cast<u32>(spec.stages) * plan.stage_bytes;

@@ -16,6 +16,8 @@ constexpr FwdSpec kD128{
     .head_dim_qk = 128, .head_dim_v = 128, .tile_m = 128, .tile_n = 128, .rows_per_warp = 16, .family = Family::wgmma};
 constexpr FwdSpec kM192{
     .head_dim_qk = 64, .head_dim_v = 64, .tile_m = 192, .tile_n = 128, .rows_per_warp = 16, .family = Family::wgmma};
+constexpr FwdSpec kWide192{
+    .head_dim_qk = 128, .head_dim_v = 128, .tile_m = 192, .tile_n = 128, .rows_per_warp = 16, .family = Family::wgmma};
 
 struct Shape {
   i32 batch, rows, keys, heads, group;
@@ -176,6 +178,10 @@ TEST(FwdWgmma, OneCtaTakesManyTiles) {
     const Report second = three.run_on({.seed = seed}, 2);
     ASSERT_FALSE(second.fault) << text(second);
     EXPECT_LE(three.worst(), kLimit);
+    Call<kWide192> wide({1, 500, 300, 2, 1, -kFarKeys, 0});
+    const Report third = wide.run_on({.seed = seed}, 2);
+    ASSERT_FALSE(third.fault) << text(third);
+    EXPECT_LE(wide.worst(), kLimit);
   }
 }
 
