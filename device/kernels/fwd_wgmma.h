@@ -20,10 +20,10 @@ FOVEA_INLINE void fwd_wgmma(const FwdWgmmaParams& p) {
   }
   isa::syncthreads();
   if (isa::tid_x() < 128U) {
-    isa::setmaxnreg_dec<kThree ? 32 : 56>();
+    isa::setmaxnreg_dec<kThree ? 32 : 72>();
     if (isa::tid_x() < 32U) Producer<kSpec>(p, ring).run();
   } else {
-    isa::setmaxnreg_inc<kThree ? 160 : 224>();
+    isa::setmaxnreg_inc<kThree ? 160 : 216>();
     Consumer<kSpec>(p, ring, isa::tid_x() / 128U - 1U).run();
   }
 }

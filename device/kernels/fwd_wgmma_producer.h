@@ -85,23 +85,36 @@ class Producer {
     return false;
   }
 
-  // K and V of the tile whose Q was sent last, and Q of the next one: as soon as it is known that the tile before does
-  // not run again, where there is a second buffer for it.
+  // K and V of the tile whose Q was sent last, and Q of the next one. Each K goes before the V of the block before it,
+  // and the next tile's first K before the last V: the order in which the consumers hand buffers back.
   FOVEA_INLINE void send_tile(i32 tiles) {
     const i32 blocks = staged_blocks_;
-    bool settled = tiles == 0;
+    const i32 turn = turn_ - 1;
+    bool settled = tiles == 0;  // whether the tile before is known not to run again
     bool next_sent = false;
-    if (blocks == 0) stage_next();
+    if (blocks == 0) {
+      stage_next();
+    } else if (leader() && !first_key_sent_) {
+      send_k(turn, 0);
+    }
+    first_key_sent_ = false;
     for (i32 i = 0; i < blocks; ++i) {
-      if (leader()) send_block(turn_ - 1 - (next_sent ? 1 : 0), i);
       // The ring is full, or the tile ends: time to look for the next one.
       if (i == min(kStages, blocks) - 1) stage_next();
-      // Consumers that hand back the tile's first block have given their verdict on the tile before.
-      if (kSpec.q_tiles() == 2 && i == kStages && leader()) {
-        settled = settled || !ring_.runs_again(tiles - 1);
-        if (settled) send_q();
-        next_sent = settled;
+      if (!leader()) continue;
+      if (i + 1 < blocks) {
+        send_k(turn, i + 1);
+        // Consumers that hand back the tile's first K have given their verdict on the tile before.
+        if (i + 1 == kStages) {
+          settled = settled || !ring_.runs_again(tiles - 1);
+          next_sent = settled && kSpec.q_tiles() == 2;
+          if (next_sent) send_q();
+        }
+      } else if (settled && staged_blocks_ > 0) {
+        send_k(turn + 1, 0);
+        first_key_sent_ = true;
       }
+      send_v(turn, i);
     }
     if (!leader() || next_sent) return;
     if (!settled && ring_.runs_again(tiles - 1)) {
@@ -120,7 +133,10 @@ class Producer {
       send_q();
       const auto work = ld_shared_object<WgmmaWork>(ring_.work(turn_ - 1));
       const i32 blocks = work.blocks.last - work.blocks.first;
-      for (i32 n = 0; n < (i == 0 ? kRedoPasses : 1) * blocks; ++n) send_block(turn_ - 1, n % blocks);
+      for (i32 n = 0; n < (i == 0 ? kRedoPasses : 1) * blocks; ++n) {
+        send_k(turn_ - 1, n % blocks);
+        send_v(turn_ - 1, n % blocks);
+      }
     }
   }
 
@@ -142,16 +158,22 @@ class Producer {
   }
 
   // The i-th block that a turn's tile takes: from the last to the first.
-  FOVEA_INLINE void send_block(i32 turn, i32 i) {
+  FOVEA_INLINE void send_k(i32 turn, i32 i) {
     const auto work = ld_shared_object<WgmmaWork>(ring_.work(turn));
-    const i32 row = work.seq.kv_begin + (work.blocks.last - 1 - i) * kSpec.tile_n;
-    isa::mbarrier_wait_parity(ring_.k_empty(step_), ring_.parity(step_) ^ 1U);
-    load_tile<kSpec.k_tile()>(ring_.k_tile(step_), &p_.k, ring_.k_full(step_), row, work.tile.head_kv,
+    isa::mbarrier_wait_parity(ring_.k_empty(k_step_), ring_.parity(k_step_) ^ 1U);
+    load_tile<kSpec.k_tile()>(ring_.k_tile(k_step_), &p_.k, ring_.k_full(k_step_), row_of(work, i), work.tile.head_kv,
                               work.seq.kv_batch);
-    isa::mbarrier_wait_parity(ring_.v_empty(step_), ring_.parity(step_) ^ 1U);
-    load_tile<kSpec.v_tile()>(ring_.v_tile(step_), &p_.v, ring_.v_full(step_), row, work.tile.head_kv,
+    ++k_step_;
+  }
+  FOVEA_INLINE void send_v(i32 turn, i32 i) {
+    const auto work = ld_shared_object<WgmmaWork>(ring_.work(turn));
+    isa::mbarrier_wait_parity(ring_.v_empty(v_step_), ring_.parity(v_step_) ^ 1U);
+    load_tile<kSpec.v_tile()>(ring_.v_tile(v_step_), &p_.v, ring_.v_full(v_step_), row_of(work, i), work.tile.head_kv,
                               work.seq.kv_batch);
-    ++step_;
+    ++v_step_;
+  }
+  FOVEA_INLINE static i32 row_of(const WgmmaWork& work, i32 i) {
+    return work.seq.kv_begin + (work.blocks.last - 1 - i) * kSpec.tile_n;
   }
 
   const FwdWgmmaParams& p_;
@@ -159,8 +181,9 @@ class Producer {
   TileQueue queue_;
   TurnKind staged_ = TurnKind::end;  // what was found last
   i32 staged_blocks_ = 0;
-  i32 turn_ = 0;  // of lane 0, as is step_: the next to be sent
-  i32 step_ = 0;
+  bool first_key_sent_ = false;      // of the tile that is sent next
+  i32 turn_ = 0;                     // of lane 0, as are the steps: the next to be sent
+  i32 k_step_ = 0, v_step_ = 0;
 };
 
 }  // namespace fovea::kernels
