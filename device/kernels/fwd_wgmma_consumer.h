@@ -141,8 +141,8 @@ class Consumer {
     infinities.apply(o_);
   }
 
-  // The tile's sums; its last product with V is still under way. kClass: V elements of class_ alone count; else the first
-  // scores have been begun.
+  // The tile's sums; its last product with V is still under way. kClass: V elements of class_ alone count; otherwise
+  // the first scores have been begun.
   template <bool kClass>
   FOVEA_INLINE void run_steps() {
     stats_ = empty_rows();
@@ -260,7 +260,9 @@ class Consumer {
     }
     return factor;
   }
-  FOVEA_INLINE void weigh_one(f32& score, f32& sum, f32 shift) const { fovea::weigh(score, sum, p_.fwd.scale_log2, shift); }
+  FOVEA_INLINE void weigh_one(f32& score, f32& sum, f32 shift) const {
+    fovea::weigh(score, sum, p_.fwd.scale_log2, shift);
+  }
 
   FOVEA_INLINE void hide(i32 key0) {
     const i32 first = key0 + 2 * static_cast<i32>(isa::laneid() & 3U);
@@ -292,7 +294,8 @@ class Consumer {
   FOVEA_INLINE void end_rows() {
     const FwdParams& p = p_.fwd;
     const auto work = ld_shared_object<WgmmaWork>(ring_.work(turn_));
-    const f32 sink = p.sink == nullptr ? kMinusInfinity : isa::ld_global<f32>(p.sink + work.tile.head_q * p.sink_stride);
+    const f32 sink =
+        p.sink == nullptr ? kMinusInfinity : isa::ld_global<f32>(p.sink + work.tile.head_q * p.sink_stride);
     FOVEA_UNROLL
     for (i32 half = 0; half < 2; ++half) {
       const RowPlace place = row_place<kSpec>(p, work.seq, work.tile, row_ + 8 * half);
@@ -367,7 +370,7 @@ class Consumer {
   WgmmaRing<kSpec> ring_;
   u32 group_;
   i32 turn_ = 0;
-  i32 step_ = 0;       // of the ring: goes on from turn to turn
+  i32 step_ = 0;            // of the ring: goes on from turn to turn
   i32 run_ = 0;             // tiles with a verdict
   bool unsettled_ = false;  // whether somebody may want the last of them again
   i32 row_ = 0;             // the lane's first, in the turn's tile

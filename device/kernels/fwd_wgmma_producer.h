@@ -181,8 +181,8 @@ class Producer {
   TileQueue queue_;
   TurnKind staged_ = TurnKind::end;  // what was found last
   i32 staged_blocks_ = 0;
-  bool first_key_sent_ = false;      // of the tile that is sent next
-  i32 turn_ = 0;                     // of lane 0, as are the steps: the next to be sent
+  bool first_key_sent_ = false;  // of the tile that is sent next
+  i32 turn_ = 0;                 // of lane 0, as are the steps: the next to be sent
   i32 k_step_ = 0, v_step_ = 0;
 };
 

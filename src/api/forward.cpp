@@ -20,7 +20,8 @@ model::AsyncLanding landing_of(std::int32_t landing) {
 Check first_run_on_cuda(ContextState& context, const Plan& plan, const ForwardCall& call) {
   cuda::Device& device = *context.gpu.device(call.device_id);
   const auto stream = static_cast<cuda::CUstream>(call.stream);
-  const Result<cuda::ForwardKernels> kernels = cuda::forward_kernels(plan, device, context.gpu.kernels(), context.gpu.scratch(), stream);
+  const Result<cuda::ForwardKernels> kernels =
+      cuda::forward_kernels(plan, device, context.gpu.kernels(), context.gpu.scratch(), stream);
   if (!kernels.ok()) return kernels.error();
   {
     const std::lock_guard lock(context.mutex);

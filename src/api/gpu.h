@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "backend/cuda/device.h"
-#include "backend/cuda/kernels.h"
 #include "backend/cuda/forward.h"
+#include "backend/cuda/kernels.h"
 #include "backend/model/module.h"
 #include "core/config.h"
 #include "jit/jit.h"

@@ -6,6 +6,7 @@
 
 #include "plan/cpu_layout.h"
 #include "select/fwd_mma.h"
+#include "select/fwd_wgmma.h"
 
 namespace fovea {
 namespace {
@@ -133,8 +134,7 @@ Plan make_gpu_plan(const Problem& problem, const Choice& choice, const GpuCaps& 
   const std::int64_t head_tiles = packed ? heads : problem.batch * heads;
   plan.grid = head_tiles * plan.tiles_m * plan.num_splits;
   plan.heads_in_flight = heads_in_flight(problem, gpu, grouped ? 1 : group, head_tiles);
-  const bool even = !problem.causal && !problem.has_window_left && !problem.has_window_right;
-  if (choice.kernel == KernelId::fwd_wgmma && even) {
+  if (choice.kernel == KernelId::fwd_wgmma && has_even_tiles(problem)) {
     // No more than one wave of CTAs covers: tiles that read the same K and V at the same time share what level 2 sends.
     const std::int64_t wave = ceil_div(std::int64_t{gpu.num_sms}, std::max<std::int64_t>(plan.tiles_m, 1));
     plan.heads_in_flight = std::min(plan.heads_in_flight, ceil_div(wave, group) * group);

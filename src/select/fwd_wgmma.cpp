@@ -1,10 +1,12 @@
 // What fwd_wgmma serves. Every refusal names fwd_mma, which serves instead.
 #include "select/fwd_wgmma.h"
 
+#include <algorithm>
 #include <array>
 
 #include "core/text.h"
 #include "select/fwd_mma.h"
+#include "select/tuning_wgmma.h"
 
 namespace fovea {
 namespace {
@@ -61,13 +63,22 @@ Verdict supports_fwd_wgmma(const Problem& p, const Caps& caps) {
   return verdict;
 }
 
+bool has_even_tiles(const Problem& p) { return !p.causal && !p.has_window_left && !p.has_window_right; }
+
 FwdSpec fwd_wgmma_spec(const Problem& p) {
+  const WgmmaKeys keys = has_even_tiles(p) ? WgmmaKeys::even : WgmmaKeys::uneven;
+  const std::int64_t queries =
+      p.q_layout == QLayout::varlen ? p.total_q / std::max<std::int64_t>(p.batch, 1) : p.seqlen_q;
+  const auto* const row = std::find_if(kWgmmaTuning.begin(), kWgmmaTuning.end(), [&](const WgmmaTuning& t) {
+    return t.keys == keys && p.head_dim_v <= t.max_head_dim && queries >= t.min_queries;
+  });
   FwdSpec spec;
   spec.element = spec.out = element_of(p.dtype);
   spec.head_dim_qk = spec.head_dim_v = static_cast<i32>(p.head_dim_v);
   spec.store = Store::stmatrix;
-  spec.tile_m = 128;
-  spec.tile_n = 128;
+  spec.tile_m = row->tile_m;
+  spec.tile_n = row->tile_n;
+  spec.stages = row->stages;
   spec.rows_per_warp = 16;
   spec.family = Family::wgmma;
   return spec;
@@ -77,11 +88,15 @@ std::vector<FwdSpec> standard_fwd_wgmma_specs(int sm) {
   std::vector<FwdSpec> specs;
   if (sm != 90) return specs;
   Problem problem;
+  problem.batch = 1;
   for (const fovea_dtype dtype : {FOVEA_BF16, FOVEA_F16}) {
     for (const std::int64_t head_dim : {64, 128}) {
-      problem.dtype = problem.out_dtype = dtype;
-      problem.head_dim_qk = problem.head_dim_v = head_dim;
-      specs.push_back(fwd_wgmma_spec(problem));
+      for (const std::int64_t queries : {kMinRows, std::int64_t{4096}}) {
+        problem.dtype = problem.out_dtype = dtype;
+        problem.head_dim_qk = problem.head_dim_v = head_dim;
+        problem.seqlen_q = problem.total_q = queries;
+        specs.push_back(fwd_wgmma_spec(problem));
+      }
     }
   }
   return specs;

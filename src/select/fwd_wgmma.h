@@ -9,6 +9,9 @@ namespace fovea {
 
 Verdict supports_fwd_wgmma(const Problem& problem, const Caps& caps);
 
+// Whether all tiles of a call have about as many keys: no causal or window rule.
+bool has_even_tiles(const Problem& problem);
+
 // The spec for a problem that supports_fwd_wgmma() serves.
 FwdSpec fwd_wgmma_spec(const Problem& problem);
 

@@ -10,6 +10,7 @@
 #include "select/fwd_wgmma.h"
 #include "select/problem_fields.h"
 #include "select/tuning_mma.h"
+#include "select/tuning_wgmma.h"
 
 namespace fovea::test {
 namespace {
@@ -189,8 +190,6 @@ TEST(SelectWgmma, ServesDenseCallsOnSm90AndSendsTheRestToFwdMma) {
   Problem plain = problem(FOVEA_BF16);
   plain.out_dtype = FOVEA_BF16;
   EXPECT_TRUE(supports_fwd_wgmma(plain, caps).served);
-  EXPECT_TRUE(well_formed(fwd_wgmma_spec(plain)));
-  EXPECT_LE(plan_smem(fwd_wgmma_spec(plain)).bytes, static_cast<std::uint64_t>(caps.gpu.smem_bytes));
   const auto refused = [&](const char* what, fovea_status status, const auto& change) {
     Problem p = plain;
     change(p);
@@ -215,6 +214,30 @@ TEST(SelectWgmma, ServesDenseCallsOnSm90AndSendsTheRestToFwdMma) {
   caps.gpu = architecture_caps(80);
   caps.gpu.model = true;
   EXPECT_EQ(supports_fwd_wgmma(plain, caps).refusal.allowed, "SM90");
+}
+
+TEST(SelectWgmma, EveryTuningRowIsReachedIsWellFormedAndFits) {
+  std::set<std::uint64_t> specs;
+  Problem p = problem(FOVEA_BF16);
+  for (const std::int64_t head_dim : {64, 128}) {
+    for (const bool causal : {false, true}) {
+      for (const std::int64_t queries : {64, 1023, 1024, 2047, 2048, 16384}) {
+        p.head_dim_qk = p.head_dim_v = head_dim;
+        p.causal = causal;
+        p.seqlen_q = queries;
+        const FwdSpec spec = fwd_wgmma_spec(p);
+        EXPECT_TRUE(well_formed(spec)) << head_dim << " " << queries;
+        EXPECT_LE(plan_smem(spec).bytes, static_cast<std::uint64_t>(architecture_caps(90).smem_bytes));
+        specs.insert(digest(spec));
+      }
+    }
+  }
+  EXPECT_EQ(specs.size(), 4U);
+  p.head_dim_qk = p.head_dim_v = 128, p.causal = false;
+  EXPECT_EQ(fwd_wgmma_spec(p).tile_m, 192);
+  p.q_layout = QLayout::varlen, p.batch = 16, p.total_q = p.seqlen_q = 16384;
+  EXPECT_EQ(fwd_wgmma_spec(p).tile_m, 128) << "1024 queries in a sequence";
+  for (const WgmmaTuning& row : kWgmmaTuning) EXPECT_FALSE(row.evidence.empty());
 }
 
 // Contract section 6: a path that costs more than 1.5x is named, and can be forbidden.

@@ -1,6 +1,6 @@
 // TileCounters: the words by which the CTAs of a persistent kernel share its tiles, two per device and stream. A kernel
-// finds zeros and leaves zeros. As with StreamMemory, a captured graph uses those of the stream that it was captured on:
-// it must not run at the same time as other calls on that stream.
+// finds zeros and leaves zeros. As with StreamMemory, a captured graph uses those of the stream that it was captured
+// on: it must not run at the same time as other calls on that stream.
 #pragma once
 
 #include <map>

@@ -1,0 +1,36 @@
+// Tiles of fwd_wgmma: data, with the evidence for each row. The first row that fits wins.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+#include "device/spec/fwd_spec.h"
+
+namespace fovea {
+
+// Tiles with as many keys as their neighbours, or of which causal and window rules leave different parts.
+enum class WgmmaKeys : u8 { even, uneven };
+
+struct WgmmaTuning {
+  WgmmaKeys keys;
+  int max_head_dim;
+  std::int64_t min_queries;  // of a sequence
+  i32 tile_m, tile_n, stages;
+  std::string_view evidence;
+};
+
+inline constexpr std::array kWgmmaTuning{
+    WgmmaTuning{WgmmaKeys::even, 64, 1024, 192, 128, 4,
+                "H200, 2026-11-28: S 1k to 16k 1.01 to 1.20x the speed of 128 rows; 2 stages lose up to 9%"},
+    WgmmaTuning{WgmmaKeys::uneven, 64, 2048, 192, 128, 4,
+                "H200, 2026-11-28: causal S 2k, 4k, 16k 1.01, 1.05, 1.13x the speed of 128 rows; S 1k 0.86x"},
+    WgmmaTuning{WgmmaKeys::even, 128, 2048, 192, 128, 2,
+                "H200, 2026-11-28: S 2k to 16k 1.01 to 1.05x the speed of 128 rows; S 1k 0.92x"},
+    WgmmaTuning{WgmmaKeys::uneven, 64, 0, 128, 128, 4, "H200, 2026-11-28: S 1k 1.08x the speed of 2 stages"},
+    WgmmaTuning{WgmmaKeys::even, 64, 0, 128, 128, 4, "H200, 2026-11-28: S 1k 1.14x the speed of 2 stages"},
+    WgmmaTuning{WgmmaKeys::uneven, 128, 0, 128, 128, 2,
+                "H200, 2026-11-28: causal S 1k to 16k, best of 64, 96 and 128 keys; 192 rows lose 4 to 20%"},
+    WgmmaTuning{WgmmaKeys::even, 128, 0, 128, 128, 2, "H200, 2026-11-28: S 1k, best of 64, 96 and 128 keys"},
+};
+
+}  // namespace fovea
