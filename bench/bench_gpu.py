@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""fovea against PyTorch's attention backends on this GPU: one run, shape by shape, in alternating turns.
+"""fovea against PyTorch's attention backends on this GPU: one run, shape by shape, in turns of random order.
 
 Grid: batch * seqlen = 16384 tokens, heads * head dim = 2048, head dims 64 and 128, lengths 1k to 16k, causal and not.
 Before a point is timed, fovea and FlashAttention-2 are compared. A time is the second smallest of several medians of
@@ -12,6 +12,7 @@ import argparse
 import datetime
 import math
 import pathlib
+import random
 import sys
 
 import torch
@@ -48,13 +49,18 @@ def median_ms(call, repeats):
 
 
 def best_ms(calls, rounds):
-    """Milliseconds by contestant, who take turns: the second smallest of `rounds` medians."""
+    """Milliseconds by contestant, who take turns in a random order: the second smallest of `rounds` medians.
+
+    A card at its power limit slows down under load: whoever always comes first gains up to 5%.
+    """
     times = {name: [] for name in calls}
     for call in calls.values():
         call()
+    names = list(calls)
     for _ in range(rounds):
-        for name, call in calls.items():
-            times[name].append(median_ms(call, 5))
+        random.shuffle(names)
+        for name in names:
+            times[name].append(median_ms(calls[name], 5))
     return {name: sorted(values)[min(1, rounds - 1)] for name, values in times.items()}
 
 
