@@ -28,6 +28,9 @@ using CUkernel = struct CUkern_st*;
 using CUgraph = struct CUgraph_st*;
 using CUgraphExec = struct CUgraphExec_st*;
 
+// The handle that means another stream in each thread that uses it (CU_STREAM_PER_THREAD).
+inline CUstream per_thread_stream() { return reinterpret_cast<CUstream>(std::uintptr_t{2}); }
+
 enum CUdevice_attribute : int {
   CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK = 1,
   CU_DEVICE_ATTRIBUTE_CLOCK_RATE = 13,

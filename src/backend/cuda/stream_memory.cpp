@@ -20,7 +20,7 @@ void StreamMemory::free(const Block& block) {
 
 Result<void*> StreamMemory::reserve(Device& device, CUstream stream, std::uint64_t bytes) {
   const std::lock_guard lock(mutex_);
-  Block& block = blocks_[{device.info().ordinal, stream}];
+  Block& block = blocks_[stream_key(device.info().ordinal, stream)];
   if (bytes > block.bytes) {
     const ContextGuard context(device);
     const std::uint64_t rounded = std::bit_ceil(bytes);

@@ -6,10 +6,10 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
-#include <utility>
 #include <vector>
 
 #include "backend/cuda/device.h"
+#include "backend/cuda/stream_key.h"
 
 namespace fovea::cuda {
 
@@ -36,7 +36,7 @@ class StreamMemory {
 
   const Driver& driver_;
   std::mutex mutex_;
-  std::map<std::pair<int, CUstream>, Block> blocks_;
+  std::map<StreamKey, Block> blocks_;
   std::vector<Block> replaced_;
 };
 

@@ -43,7 +43,7 @@ u32* TileCounters::find(const Device& device, CUstream stream) {
   const auto place = devices_.find(device.info().ordinal);
   if (place == devices_.end()) return nullptr;
   Counters& counters = place->second;
-  const auto [entry, added] = streams_.try_emplace({device.info().ordinal, stream}, counters.streams);
+  const auto [entry, added] = streams_.try_emplace(stream_key(device.info().ordinal, stream), counters.streams);
   if (added) {
     if (counters.streams == kStreams) {
       streams_.erase(entry);

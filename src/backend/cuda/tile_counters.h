@@ -5,9 +5,9 @@
 
 #include <map>
 #include <mutex>
-#include <utility>
 
 #include "backend/cuda/device.h"
+#include "backend/cuda/stream_key.h"
 #include "device/base/types.h"
 
 namespace fovea::cuda {
@@ -38,7 +38,7 @@ class TileCounters {
   const Driver& driver_;
   std::mutex mutex_;
   std::map<int, Counters> devices_;
-  std::map<std::pair<int, CUstream>, std::uint32_t> streams_;
+  std::map<StreamKey, std::uint32_t> streams_;
 };
 
 }  // namespace fovea::cuda
