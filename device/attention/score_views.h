@@ -98,6 +98,13 @@ class RowBias {
     }
   }
 
+  // From a BiasTile, of which this is row `row`.
+  template <class Tile>
+  FOVEA_INLINE void read(const Tile& tile, i32 row) {
+    FOVEA_UNROLL
+    for (i32 g = 0; g < kGroups; ++g) words_[g] = tile.read(row, g);
+  }
+
   // To the row's products; with Loads::any to its scores. kExact: a bias of -inf hides a score that is NaN or +Inf as
   // well; otherwise their sum is NaN, which the tile's sums show.
   template <bool kExact, i32 kKeyTiles>

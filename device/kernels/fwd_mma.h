@@ -79,6 +79,7 @@ class FwdMma {
         warp_row_(static_cast<i32>(isa::tid_x() / 32U) * kSpec.rows_per_warp),
         lane_row_(task.tile.row0 + warp_row_ + static_cast<i32>(isa::laneid() >> 2U)),
         keys_(task, smem),
+        bias_tile_(smem + kSmem.bias, task.p, task.seq, task.tile, view_bases_.bias, warp_row_),
         q_view_(smem + kSmem.q + static_cast<u32>(warp_row_) * SmemTile::kRowBytes) {}
 
   // The tile's sums over its keys. When they are not finite, again for each class of V elements; see value_classes.h.
@@ -148,6 +149,20 @@ class FwdMma {
     isa::syncthreads();                      // for all; and all are done with the stage that is filled next
   }
 
+  // The bias of this step's block sets out before the K and V tiles of a later one, and has landed before these have.
+  FOVEA_INLINE void load_bias(i32 block) {
+    if constexpr (kSpec.bias_tiles) {
+      bias_tile_.copy(task_.p, block * kSpec.tile_n);
+      isa::cp_async_commit_group();
+    }
+  }
+  FOVEA_INLINE void await_bias() {
+    if constexpr (kSpec.bias_tiles) {
+      isa::cp_async_wait_group<1>();
+      isa::bar_warp_sync(~0U);
+    }
+  }
+
   template <Blocks kBlocks>
   FOVEA_INLINE void compute(i32 block) {
     constexpr bool kRagged = kBlocks == Blocks::ragged;
@@ -165,7 +180,8 @@ class FwdMma {
     if constexpr (!kSpec.folded_scale() && !kScaledByBias) transform_scores<kSpec>(s, task_.p);
     if constexpr (kRagged && kSpec.views()) {
       if constexpr (!kSpec.prefetch_views()) views.fetch(task_, view_bases_, lane_row_, key0);
-      views.apply(s, task_.p, kSpec.loads == Loads::any || class_ != ValueClass::all);
+      await_bias();
+      views.apply(s, task_.p, kSpec.loads == Loads::any || class_ != ValueClass::all, bias_tile_);
     }
     if (kRagged && (!kSpec.views() || block < blocks_.clean_first || block >= blocks_.clean_last)) {
       for_each_row<kSpec>(lane_row_, [&](i32 row_block, i32 half, i32 row) {
@@ -244,6 +260,7 @@ class FwdMma {
     for (u32 to_do = bits.some; to_do != 0;) {
       const i32 block = take(to_do);
       await_block();
+      load_bias(block);
       load_next(next_slot_);
       const bool every = ((bits.every >> static_cast<u32>(last - 1 - block)) & 1U) != 0;
       const bool clean = block >= blocks_.clean_first && block < blocks_.clean_last;
@@ -261,6 +278,7 @@ class FwdMma {
   SmemPtr smem_;
   i32 warp_row_, lane_row_;
   KeyLoader<kSpec> keys_;
+  BiasTile<kSpec> bias_tile_;  // kSpec.bias_tiles only
   QView<kSpec> q_view_;
   Warp warp_;
   ValueClass class_ = ValueClass::all;  // of V elements that count

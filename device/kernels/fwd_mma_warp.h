@@ -2,6 +2,7 @@
 // there are, and how their tiles come into shared memory, is left to fwd_mma.h and fwd_mma_loads.h.
 #pragma once
 
+#include "attention/bias_tile.h"
 #include "attention/score_views.h"
 #include "attention/softmax.h"
 #include "attention/visibility.h"
@@ -85,7 +86,7 @@ class BlockViews {
       const i32 query = query_of<kSpec>(p, row);
       return view_row<kSpec>(view, base, head_of<kSpec>(p, task.tile, row, query), query);
     };
-    if (biased(p)) {
+    if (!kSpec.bias_tiles && biased(p)) {
       for_each_row<kSpec>(lane_row, [&](i32 block, i32 half, i32 row) {
         bias_[block][half].fetch(p, row_of(p.bias, bases.bias, row), key0);
       });
@@ -97,9 +98,13 @@ class BlockViews {
     }
   }
 
-  // exact: see RowBias.
-  FOVEA_INLINE void apply(FwdScores<kSpec>& s, const FwdParams& p, bool exact) const {
+  // exact: see RowBias. With bias_tiles the bias comes from `tile`.
+  FOVEA_INLINE void apply(FwdScores<kSpec>& s, const FwdParams& p, bool exact, const BiasTile<kSpec>& tile) {
     if (biased(p)) {
+      if constexpr (kSpec.bias_tiles) {
+        const i32 lane_row = static_cast<i32>(isa::laneid() >> 2U);
+        for_each_row<kSpec>(lane_row, [&](i32 block, i32 half, i32 row) { bias_[block][half].read(tile, row); });
+      }
       if (exact) {
         for_each_row<kSpec>(
             0, [&](i32 block, i32 half, i32) { bias_[block][half].template apply<true>(s[block], half, p); });

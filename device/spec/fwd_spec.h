@@ -46,6 +46,7 @@ struct FwdSpec {
   i32 stages = 2;          // K/V tiles in flight or in use
   i32 min_ctas = 1;        // CTAs per SM that registers must allow
   Family family = Family::mma;
+  bool bias_tiles = false;  // ScoreForm::biased, not with Loads::any: the bias of a block goes through shared memory
 
   constexpr bool operator==(const FwdSpec&) const = default;
 
@@ -56,8 +57,8 @@ struct FwdSpec {
   // lane for output, scores and the fetched words.
   constexpr bool prefetch_views() const {
     const i32 score_registers = rows_per_warp * tile_n / 32;
-    const i32 words =
-        score == ScoreForm::masked ? score_registers / 4 : score_registers / (bias == Element::fp32 ? 1 : 2);
+    const bool mask_alone = score == ScoreForm::masked || bias_tiles;
+    const i32 words = mask_alone ? score_registers / 4 : score_registers / (bias == Element::fp32 ? 1 : 2);
     return views() && loads != Loads::any && rows_per_warp * head_dim_v / 32 + score_registers + words <= 230;
   }
   // Family::wgmma. Q tiles: one in use and, where it fits, one on its way. Whether the scores of the next block are
@@ -70,18 +71,22 @@ struct FwdSpec {
   constexpr SmemTile k_tile() const { return {.rows = tile_n, .cols = head_dim_qk}; }
   constexpr SmemTile v_tile() const { return {.rows = tile_n, .cols = head_dim_v}; }
   constexpr SmemTile o_tile() const { return {.rows = tile_m, .cols = head_dim_v}; }
+  constexpr u32 bias_tile_bytes() const {
+    return bias_tiles ? static_cast<u32>(tile_m * tile_n * (bias == Element::fp32 ? 4 : 2)) : 0U;
+  }
 };
 
 // Byte offsets from the base of dynamic shared memory. A stage is a K tile followed by a V tile. The output tile takes
-// over the space of Q, and of the stages behind it, once the last product has read them. Behind all of them, where a
-// mask may be looked at, lie the two words of each warp that mask_blocks() exchanges. Family::wgmma begins with 1024
-// bytes for barriers and the like, and its output tile lies behind the stages: the next tile's Q, K and V are on their
-// way by then.
+// over the space of Q, and of the stages behind it, once the last product has read them. Behind all of them lie the
+// bias of a block, and, where a mask may be looked at, the two words of each warp that mask_blocks() exchanges.
+// Family::wgmma begins with 1024 bytes for barriers and the like, and its output tile lies behind the stages: the next
+// tile's Q, K and V are on their way by then.
 struct SmemPlan {
   u32 q = 0;
   u32 stage0 = 0;
   u32 v_in_stage = 0;
   u32 stage_bytes = 0;
+  u32 bias = 0;
   u32 mask_words = 0;
   u32 out = 0;
   u32 bytes = 0;
@@ -101,6 +106,8 @@ constexpr SmemPlan plan_smem(const FwdSpec& spec) {
     plan.bytes += spec.o_tile().bytes();
   }
   if (plan.bytes < spec.o_tile().bytes()) plan.bytes = spec.o_tile().bytes();
+  plan.bias = plan.bytes;
+  plan.bytes += spec.bias_tile_bytes();
   plan.mask_words = plan.bytes;
   if (spec.views()) plan.bytes += static_cast<u32>(spec.warps()) * 8U;
   return plan;
@@ -109,12 +116,13 @@ constexpr SmemPlan plan_smem(const FwdSpec& spec) {
 // FNV-1a over every field, in declaration order. A field that is added to FwdSpec and not here does not compile.
 constexpr u64 digest(const FwdSpec& spec) {
   const auto& [element, out, head_dim_qk, head_dim_v, score, bias, loads, rows, store, tile_m, tile_n, rows_per_warp,
-               stages, min_ctas, family] = spec;
+               stages, min_ctas, family, bias_tiles] = spec;
   const u32 fields[] = {static_cast<u32>(element),    static_cast<u32>(out),      static_cast<u32>(head_dim_qk),
                         static_cast<u32>(head_dim_v), static_cast<u32>(score),    static_cast<u32>(bias),
                         static_cast<u32>(loads),      static_cast<u32>(rows),     static_cast<u32>(store),
                         static_cast<u32>(tile_m),     static_cast<u32>(tile_n),   static_cast<u32>(rows_per_warp),
-                        static_cast<u32>(stages),     static_cast<u32>(min_ctas), static_cast<u32>(family)};
+                        static_cast<u32>(stages),     static_cast<u32>(min_ctas), static_cast<u32>(family),
+                        static_cast<u32>(bias_tiles)};
   u64 hash = 0xcbf29ce484222325ULL;
   for (const u32 field : fields) {
     for (i32 byte = 0; byte < 4; ++byte) hash = (hash ^ ((field >> (8 * byte)) & 0xffU)) * 0x100000001b3ULL;
@@ -137,7 +145,9 @@ constexpr bool well_formed(const FwdSpec& spec) {
   const auto width = [](i32 cols) { return cols >= 16 && cols <= 256 && cols % 16 == 0; };
   return (spec.rows_per_warp == 16 || spec.rows_per_warp == 32) && spec.tile_m % spec.rows_per_warp == 0 &&
          spec.tile_n % 32 == 0 && spec.stages >= 2 && spec.element != Element::fp32 && width(spec.head_dim_qk) &&
-         width(spec.head_dim_v) && spec.warps() >= 1 && spec.threads() <= 1024;
+         width(spec.head_dim_v) && spec.warps() >= 1 && spec.threads() <= 1024 &&
+         (!spec.bias_tiles || (spec.score == ScoreForm::biased && spec.loads != Loads::any && spec.rows == Rows::head &&
+                               spec.tile_n <= 64));
 }
 static_assert(well_formed(FwdSpec{}));
 static_assert(plan_smem(FwdSpec{}).bytes == 32768 + 2 * 2 * 16384);

@@ -15,7 +15,7 @@ namespace {
 constexpr double kWrong = 0.05;  // a right result is within 0.004
 
 // plain: the smallest call. odd_mask: mask rows that no vector load may read.
-enum class Features { plain, masked, odd_mask, paged, split };
+enum class Features { plain, masked, odd_mask, biased, paged, split };
 
 SmallCall small_call(Features setup) {
   if (setup == Features::plain) return SmallCall();
@@ -25,9 +25,12 @@ SmallCall small_call(Features setup) {
     call.problem.softmax_scale = 1.0F;  // maxima of the splits differ
     return call;
   }
-  SmallCall call(setup == Features::masked ? 72 : kRows, setup == Features::odd_mask ? 303 : 304);
+  const bool vectors = setup == Features::masked || setup == Features::biased;
+  SmallCall call(vectors ? 72 : kRows, setup == Features::odd_mask ? 303 : 304);
   if (setup == Features::paged) {
     call.use_pages();
+  } else if (setup == Features::biased) {
+    call.add_bias();
   } else {
     call.add_mask();
   }
@@ -72,6 +75,11 @@ const Mutant kMutants[] = {
      "rows = min(rows, 1);", std::nullopt, Features::masked},
     {"masked_block_taken_for_full", "device/attention/mask_blocks.h", "if (every != 0x80808080U) bits.every &= ~bit;",
      "", std::nullopt, Features::masked},
+    {"bias_read_before_it_has_landed", "device/kernels/fwd_mma.h", "isa::cp_async_wait_group<1>();", "",
+     model::Code::copy_in_flight, Features::biased},
+    {"bias_of_the_next_row", "device/attention/bias_tile.h",
+     "const U32x4 low = isa::ld_shared<U32x4>(place(row, first));",
+     "const U32x4 low = isa::ld_shared<U32x4>(place(row ^ 1, first));", std::nullopt, Features::biased},
     {"pages_taken_in_storage_order", "device/kernels/fwd_mma_loads.h",
      "static_cast<i32>(isa::ld_global_nc<u32>(entry))", "index", std::nullopt, Features::paged},
     {"row_inside_the_page_dropped", "device/kernels/fwd_mma_loads.h", "inner = key - index * p.page_size;",
@@ -117,7 +125,7 @@ TEST(KernelSetups, AreRightWithoutAMutation) {
   Jit jit(toy_config(scratch.path() + "/cache"), 0, embedded_bundle());
   model::Modules modules(jit);
   for (const Features setup :
-       {Features::plain, Features::masked, Features::odd_mask, Features::paged, Features::split}) {
+       {Features::plain, Features::masked, Features::odd_mask, Features::biased, Features::paged, Features::split}) {
     SmallCall call = small_call(setup);
     const Result<model::Report> report = model::run_forward(plan_of(call, 80), call.operands, modules, {.sm = 80});
     ASSERT_TRUE(report.ok()) << to_string(report.error());

@@ -23,6 +23,7 @@ struct SmallCall {
   std::vector<u16> q, k, v, out;
   std::vector<float> lse;
   std::vector<std::uint8_t> mask;
+  std::vector<u16> bias;
   std::vector<std::int32_t> pages;
   Problem problem;
   ForwardOperands operands;
@@ -61,6 +62,22 @@ struct SmallCall {
     problem.mask = HeadMode::broadcast, problem.mask_vector = vector;
     operands.mask = {
         .data = mask.data(), .stride_q = num_keys, .stride_k = 1, .rows = num_rows, .keys = num_keys, .vector = vector};
+  }
+
+  // A bf16 bias from 0 to 3.75, different for neighbouring rows and keys.
+  void add_bias() {
+    for (std::int64_t at = 0; at < num_rows * num_keys; ++at) {
+      const std::int64_t quarters = (7 * (at / num_keys) + 3 * (at % num_keys)) % 16;
+      bias.push_back(f32_to_bf16(0.25F * static_cast<float>(quarters)));
+    }
+    problem.bias = HeadMode::broadcast, problem.bias_vector = num_keys % 8 == 0, problem.bias_dtype = FOVEA_BF16;
+    operands.bias = {.data = bias.data(),
+                     .dtype = FOVEA_BF16,
+                     .stride_q = num_keys,
+                     .stride_k = 1,
+                     .rows = num_rows,
+                     .keys = num_keys,
+                     .vector = num_keys % 8 == 0};
   }
 
   // K and V in every second page of their storage, the last page first.
@@ -118,7 +135,9 @@ struct SmallCall {
   double score(std::int64_t i, std::int64_t j) const {
     double sum = 0;
     for (std::int64_t d = 0; d < kHeadDim; ++d) sum += at(q, i, d) * at(k, storage_row(j), d);
-    return sum * static_cast<double>(problem.softmax_scale);
+    sum *= static_cast<double>(problem.softmax_scale);
+    return bias.empty() ? sum
+                        : sum + static_cast<double>(bf16_to_f32(bias[static_cast<std::size_t>(i * num_keys + j)]));
   }
   static double at(const std::vector<u16>& values, std::int64_t row, std::int64_t d) {
     return static_cast<double>(bf16_to_f32(values[static_cast<std::size_t>(row * kHeadDim + d)]));
