@@ -137,7 +137,7 @@ Plan make_gpu_plan(const Problem& problem, const Choice& choice, const GpuCaps& 
   if (choice.kernel == KernelId::fwd_wgmma && has_even_tiles(problem)) {
     // No more than one wave of CTAs covers: tiles that read the same K and V at the same time share what level 2 sends.
     const std::int64_t wave = ceil_div(std::int64_t{gpu.num_sms}, std::max<std::int64_t>(plan.tiles_m, 1));
-    plan.heads_in_flight = std::min(plan.heads_in_flight, ceil_div(wave, group) * group);
+    plan.heads_in_flight = std::clamp<std::int64_t>(ceil_div(wave, group) * group, 1, plan.heads_in_flight);
   }
   plan.smem_bytes = plan_smem(choice.spec).bytes;
   return plan;

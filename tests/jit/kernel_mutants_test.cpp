@@ -1,4 +1,4 @@
-// Known mistakes of attention kernels, written into a copy of fwd_mma's embedded sources one at a time: the model must
+// Known mistakes of attention kernels, written into a copy of the embedded sources one at a time: the model must
 // name the fault, or the result must be visibly wrong.
 #include <gtest/gtest.h>
 
@@ -15,10 +15,12 @@ namespace {
 constexpr double kWrong = 0.05;  // a right result is within 0.004
 
 // plain: the smallest call. odd_mask: mask rows that no vector load may read.
-enum class Features { plain, masked, odd_mask, biased, paged, split };
+// wgmma: fwd_wgmma, several tiles per CTA.
+enum class Features { plain, masked, odd_mask, biased, paged, split, wgmma };
 
 SmallCall small_call(Features setup) {
   if (setup == Features::plain) return SmallCall();
+  if (setup == Features::wgmma) return SmallCall(900, 420);
   if (setup == Features::split) {
     SmallCall call(kRows, 600);
     call.problem.requested_splits = 3;  // the last one has no keys
@@ -35,6 +37,12 @@ SmallCall small_call(Features setup) {
     call.add_mask();
   }
   return call;
+}
+
+Result<model::Report> run(SmallCall& call, Features setup, model::Modules& modules, model::Settings settings) {
+  settings.sm = setup == Features::wgmma ? 90 : 80;
+  const Plan plan = setup == Features::wgmma ? wgmma_plan_of(call) : plan_of(call, 80);
+  return model::run_forward(plan, call.operands, modules, settings);
 }
 
 struct Mutant {
@@ -89,6 +97,21 @@ const Mutant kMutants[] = {
      std::nullopt, Features::split},
     {"first_split_counted_twice", "device/kernels/combine.h", "min(32 * group + first + i, p.num_splits - 1)",
      "min(32 * group + first, p.num_splits - 1)", std::nullopt, Features::split},
+    {"wgmma_k_handed_back_before_its_products", "device/kernels/fwd_wgmma_consumer.h",
+     "      isa::wgmma_wait_group<1>();\n      release(ring_.k_empty(step));",
+     "      release(ring_.k_empty(step));\n      isa::wgmma_wait_group<1>();", model::Code::race, Features::wgmma},
+    {"wgmma_v_not_awaited", "device/kernels/fwd_wgmma_consumer.h",
+     "isa::mbarrier_wait_parity(ring_.v_full(step), ring_.parity(step));", "", model::Code::copy_in_flight,
+     Features::wgmma},
+    {"wgmma_output_sent_without_proxy_fence", "device/kernels/fwd_wgmma_consumer.h",
+     "    isa::fence_proxy_async_shared_cta();\n    isa::bar_warp_sync(0xffffffffU);",
+     "    isa::bar_warp_sync(0xffffffffU);", model::Code::missing_proxy_fence, Features::wgmma},
+    {"wgmma_output_staged_over_one_on_its_way", "device/kernels/fwd_wgmma_consumer.h",
+     "      isa::bulk_wait_group_read<0>();\n    }", "    }", model::Code::race, Features::wgmma},
+    {"wgmma_producer_parity_of_the_phase_itself", "device/kernels/fwd_wgmma_producer.h", "ring_.parity(v_step_) ^ 1U",
+     "ring_.parity(v_step_)", model::Code::deadlock, Features::wgmma},
+    {"wgmma_sum_of_one_lane", "device/kernels/fwd_wgmma_consumer.h", "const f32 sum = quad_sum(stats_.sum[half]);",
+     "const f32 sum = stats_.sum[half];", std::nullopt, Features::wgmma},
 };
 
 // The embedded sources with one text replaced. The text must be there exactly once.
@@ -124,10 +147,10 @@ TEST(KernelSetups, AreRightWithoutAMutation) {
   ScratchDirectory scratch;
   Jit jit(toy_config(scratch.path() + "/cache"), 0, embedded_bundle());
   model::Modules modules(jit);
-  for (const Features setup :
-       {Features::plain, Features::masked, Features::odd_mask, Features::biased, Features::paged, Features::split}) {
+  for (const Features setup : {Features::plain, Features::masked, Features::odd_mask, Features::biased, Features::paged,
+                               Features::split, Features::wgmma}) {
     SmallCall call = small_call(setup);
-    const Result<model::Report> report = model::run_forward(plan_of(call, 80), call.operands, modules, {.sm = 80});
+    const Result<model::Report> report = run(call, setup, modules, {});
     ASSERT_TRUE(report.ok()) << to_string(report.error());
     EXPECT_FALSE(report.value().fault.has_value()) << report.value().fault->text;
     EXPECT_LT(call.worst_error(), 0.004) << static_cast<int>(setup);
@@ -145,8 +168,8 @@ TEST_P(KernelMutants, AreFaultsOrWrongResults) {
   // A mistake of order shows under some schedule: as few as needed are tried.
   for (u64 seed = 0; seed < 6 && !fault && worst < kWrong; ++seed) {
     SmallCall call = small_call(mutant.setup);
-    const model::Settings settings{.sm = 80, .seed = seed, .landing = model::AsyncLanding::lazy, .schedule = {}};
-    const Result<model::Report> report = model::run_forward(plan_of(call, 80), call.operands, modules, settings);
+    const Result<model::Report> report =
+        run(call, mutant.setup, modules, {.seed = seed, .landing = model::AsyncLanding::lazy, .schedule = {}});
     ASSERT_TRUE(report.ok()) << to_string(report.error());
     fault = report.value().fault;
     if (!fault) worst = call.worst_error();
@@ -161,7 +184,7 @@ TEST_P(KernelMutants, AreFaultsOrWrongResults) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(FwdMma, KernelMutants, ::testing::ValuesIn(kMutants),
+INSTANTIATE_TEST_SUITE_P(Forward, KernelMutants, ::testing::ValuesIn(kMutants),
                          [](const auto& mutant) { return std::string(mutant.param.name); });
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "backend/model/forward.h"
 #include "base/numbers.h"
 #include "select/fwd_mma.h"
+#include "select/fwd_wgmma.h"
 
 namespace fovea::testing {
 
@@ -148,10 +149,19 @@ inline Plan plan_of(const SmallCall& call, int sm) {
   Caps caps;
   caps.gpu = architecture_caps(sm);
   caps.gpu.model = true;
-  const Choice choice{.kernel = KernelId::fwd_mma,
-                      .spec = fwd_mma_spec(call.problem, caps.gpu),
-                      .num_splits = fwd_mma_splits(call.problem, caps.gpu)};
+  Choice choice{.kernel = KernelId::fwd_mma,
+                .spec = fwd_mma_spec(call.problem, caps.gpu),
+                .num_splits = fwd_mma_splits(call.problem, caps.gpu)};
+  choice.spec.bias_tiles = !call.bias.empty();  // chosen for larger head dims alone
   return make_plan(call.problem, choice, caps);
+}
+
+// On sm_90.
+inline Plan wgmma_plan_of(const SmallCall& call) {
+  Caps caps;
+  caps.gpu = architecture_caps(90);
+  caps.gpu.model = true;
+  return make_plan(call.problem, {.kernel = KernelId::fwd_wgmma, .spec = fwd_wgmma_spec(call.problem)}, caps);
 }
 
 }  // namespace fovea::testing
