@@ -27,30 +27,35 @@ class Consumer {
   FOVEA_INLINE void run() {
     TurnKind kind = begin_turn();
     while (true) {
-      if (kind == TurnKind::run && some_keys()) {
-        kind = run_chain();
-        continue;
-      }
       const bool again = kind == TurnKind::redo;
-      bool for_nothing = false;
-      if (again) {
-        run_again();
-      } else {  // no keys
-        release_q();
-        for_nothing = thrown_away();
-        if (kind == TurnKind::end && !for_nothing) break;
-        stats_ = empty_rows();
-        o_.clear();
+      Ended ended{turn_, false};
+      if (kind == TurnKind::run && some_keys()) {
+        kind = run_chain(ended);
+      } else {
+        if (again) {
+          run_again();
+        } else {  // no keys
+          release_q();
+          ended.for_nothing = thrown_away();
+          if (kind == TurnKind::end && !ended.for_nothing) break;
+          stats_ = empty_rows();
+          o_.clear();
+        }
+        end_rows();
+        kind = next_turn();
       }
-      end_rows();
-      const i32 turn = turn_;
-      kind = next_turn();
-      if (!for_nothing) finish(turn, again);
+      if (!ended.for_nothing) finish(ended.turn, again);
     }
     if (isa::laneid() == 0) isa::bulk_wait_group_read<0>();
   }
 
  private:
+  // A turn whose sums are there but not written yet, and whether they are for nothing.
+  struct Ended {
+    i32 turn;
+    bool for_nothing;
+  };
+
   // Waits for the turn's tile and takes what the loop needs of it.
   FOVEA_INLINE TurnKind begin_turn() {
     isa::mbarrier_wait_parity(ring_.q_full(turn_), ring_.turn_parity(turn_));
@@ -78,25 +83,21 @@ class Consumer {
   }
 
   // Tiles with keys, one behind the other: the first scores of each are computed while the output of the one before is
-  // written. Returns the kind of the turn that comes behind them. The products in flight at each point are the same in
-  // every iteration: where they are not, ptxas serialises all of them.
-  FOVEA_INLINE TurnKind run_chain() {
+  // written. Leaves the last one to be written, and returns the kind of the turn behind it. The products in flight at
+  // each point are the same in every iteration: where they are not, ptxas serialises all of them.
+  FOVEA_INLINE TurnKind run_chain(Ended& ended) {
     start();
     while (true) {
       run_steps<false>();
-      const bool for_nothing = thrown_away();
+      ended = {turn_, thrown_away()};
       end_rows();
-      const i32 turn = turn_;
       const TurnKind kind = next_turn();
       isa::wgmma_wait_group<0>();
       o_.fence();
       release(ring_.v_empty(step_ - 1));
-      if (for_nothing || kind != TurnKind::run || !some_keys()) {
-        if (!for_nothing) finish(turn, false);
-        return kind;
-      }
+      if (ended.for_nothing || kind != TurnKind::run || !some_keys()) return kind;
       start();
-      finish(turn, false);
+      finish(ended.turn, false);
     }
   }
   FOVEA_INLINE void start() {
@@ -319,15 +320,6 @@ class Consumer {
     FOVEA_UNROLL
     for (i32 i = 0; i < 4 * kOutTiles; ++i) o_.reg[i] *= factor_[i / 2 % 2];
     const i32 first = work.tile.row0 + static_cast<i32>(64 * group_ + 16 * warp());  // of the warp's rows
-    if (p_.fwd.cu_q == nullptr ? first < work.seq.q_rows : first + 16 <= work.seq.q_rows) {
-      write_rows(work, first, again);
-    } else {  // packed storage: the rows behind are the next sequence's
-      write_some_rows(work);
-    }
-  }
-
-  // The warp's 16 rows, as far as the tensor has them.
-  FOVEA_INLINE void write_rows(const WgmmaWork& work, i32 first, bool again) {
     const SmemPtr staged = ring_.out_tile() + (4U * group_ + warp()) * kWarpOut.bytes();
     if (isa::laneid() == 0) {
       if (again) isa::bulk_wait_group<0>();
@@ -341,28 +333,34 @@ class Consumer {
     }
     isa::fence_proxy_async_shared_cta();
     isa::bar_warp_sync(0xffffffffU);
-    if (isa::laneid() == 0) {
-      FOVEA_UNROLL
-      for (i32 panel = 0; panel < kWarpOut.panels(); ++panel) {
-        isa::tma_store_4d(&p_.out, staged + static_cast<u32>(panel) * kWarpOut.panel_bytes(), 64 * panel,
-                          work.seq.q_begin + first, work.tile.head_q, work.seq.q_batch);
-      }
-      isa::bulk_commit_group();
+    if (p_.fwd.cu_q == nullptr || first + 16 <= work.seq.q_rows) {
+      if (isa::laneid() == 0 && first < work.seq.q_rows) send_rows(work, staged, first);
+    } else {  // packed storage: the rows behind are the next sequence's
+      copy_rows(work, staged, first);
     }
   }
 
-  // The lane's two rows, where the sequence has them.
-  FOVEA_INLINE void write_some_rows(const WgmmaWork& work) {
+  // The warp's 16 rows, as far as the tensor has them.
+  FOVEA_INLINE void send_rows(const WgmmaWork& work, SmemPtr staged, i32 first) {
     FOVEA_UNROLL
-    for (i32 half = 0; half < 2; ++half) {
-      const RowPlace place = row_place<kSpec>(p_.fwd, work.seq, work.tile, work.tile.row0 + lane_row() + 8 * half);
-      if (place.query >= work.seq.q_rows) continue;
-      FOVEA_UNROLL
-      for (i32 n = 0; n < kOutTiles; ++n) {
-        const i64 element = place.out + 8 * n + 2 * static_cast<i32>(isa::laneid() & 3U);
-        isa::st_global<u32>(static_cast<u16*>(p_.fwd.out.data) + element,
-                            pack2<kSpec.out>(o_.at(n, half, 0), o_.at(n, half, 1)));
-      }
+    for (i32 panel = 0; panel < kWarpOut.panels(); ++panel) {
+      isa::tma_store_4d(&p_.out, staged + static_cast<u32>(panel) * kWarpOut.panel_bytes(), 64 * panel,
+                        work.seq.q_begin + first, work.tile.head_q, work.seq.q_batch);
+    }
+    isa::bulk_commit_group();
+  }
+
+  // Those that the sequence has, in pieces of 16 bytes.
+  FOVEA_INLINE void copy_rows(const WgmmaWork& work, SmemPtr staged, i32 first) const {
+    constexpr i32 kPieces = kSpec.head_dim_v / 8;
+    FOVEA_ROLLED
+    for (i32 i = static_cast<i32>(isa::laneid()); i < kWarpOut.rows * kPieces; i += 32) {
+      const i32 row = first + i / kPieces;
+      if (row >= work.seq.q_rows) break;
+      const u32 piece = static_cast<u32>(i % kPieces * 8);
+      const i64 element = row_place<kSpec>(p_.fwd, work.seq, work.tile, row).out + piece;
+      isa::st_global<U32x4>(static_cast<u16*>(p_.fwd.out.data) + element,
+                            isa::ld_shared<U32x4>(staged + kWarpOut.offset(static_cast<u32>(i / kPieces), piece)));
     }
   }
 
