@@ -340,10 +340,11 @@ class Consumer {
     }
   }
 
-  // The warp's 16 rows, as far as the tensor has them.
+  // The warp's 16 rows, as far as the tensor has them and their columns.
   FOVEA_INLINE void send_rows(const WgmmaWork& work, SmemPtr staged, i32 first) {
     FOVEA_UNROLL
     for (i32 panel = 0; panel < kWarpOut.panels(); ++panel) {
+      if (64 * panel >= p_.fwd.head_dim_v) break;
       isa::tma_store_4d(&p_.out, staged + static_cast<u32>(panel) * kWarpOut.panel_bytes(), 64 * panel,
                         work.seq.q_begin + first, work.tile.head_q, work.seq.q_batch);
     }
@@ -358,6 +359,7 @@ class Consumer {
       const i32 row = first + i / kPieces;
       if (row >= work.seq.q_rows) break;
       const u32 piece = static_cast<u32>(i % kPieces * 8);
+      if (static_cast<i32>(piece) >= p_.fwd.head_dim_v) continue;
       const i64 element = row_place<kSpec>(p_.fwd, work.seq, work.tile, row).out + piece;
       isa::st_global<U32x4>(static_cast<u16*>(p_.fwd.out.data) + element,
                             isa::ld_shared<U32x4>(staged + kWarpOut.offset(static_cast<u32>(i / kPieces), piece)));

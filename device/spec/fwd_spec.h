@@ -33,7 +33,7 @@ enum class Family : u8 { mma, wgmma };
 struct FwdSpec {
   Element element = Element::bf16;  // q, k, v
   Element out = Element::bf16;
-  i32 head_dim_qk = 128;  // width of the q and k tiles: the head dim, with Loads::any an upper bound of it
+  i32 head_dim_qk = 128;  // width of the q and k tiles: the head dim; an upper bound of it with Loads::any or wgmma
   i32 head_dim_v = 128;   // likewise of the v and out tiles
   ScoreForm score = ScoreForm::scaled;
   Element bias = Element::fp32;  // ScoreForm::biased, but not with Loads::any, which takes any of them

@@ -21,14 +21,20 @@ struct Condition {
   const char* why;
 };
 
-std::array<Condition, 8> conditions(const Problem& p, const GpuCaps& gpu) {
+// Columns of its tiles; TMA fills those past the head dims with zeros.
+std::int64_t tile_width(const Problem& p) { return std::max(p.head_dim_qk, p.head_dim_v) <= 64 ? 64 : 128; }
+bool fills_tiles(const Problem& p) { return p.head_dim_qk == tile_width(p) && p.head_dim_v == tile_width(p); }
+
+std::array<Condition, 9> conditions(const Problem& p, const GpuCaps& gpu) {
   const std::int64_t rows = p.q_layout == QLayout::varlen ? p.total_q : p.seqlen_q;
   return {{
       {gpu.sm == 90, FOVEA_UNSUPPORTED, "a GPU of another architecture", "SM90", "wgmma exists there alone"},
       {(p.dtype == FOVEA_BF16 || p.dtype == FOVEA_F16) && p.out_dtype == p.dtype, FOVEA_DTYPE, "other dtypes",
        "bf16 or f16, and out in the same", "it is compiled for these"},
-      {p.head_dim_qk == p.head_dim_v && (p.head_dim_v == 64 || p.head_dim_v == 128), FOVEA_HEAD_DIM, "these head dims",
-       "64 or 128, the same for k and v", "it is compiled for these"},
+      {std::max(p.head_dim_qk, p.head_dim_v) <= 128 && p.head_dim_qk % 8 == 0 && p.head_dim_v % 8 == 0, FOVEA_HEAD_DIM,
+       "these head dims", "multiples of 8 up to 128", "its tiles are 64 or 128 columns wide, and rows whole 16 bytes"},
+      {gpu.model || fills_tiles(p), FOVEA_HEAD_DIM, "these head dims on backend cuda",
+       "64 or 128, the same for k and v", "others have run on no GPU yet"},
       {p.mask == HeadMode::absent && p.bias == HeadMode::absent && p.softcap == 0.0F && p.softmax_scale > 0.0F,
        FOVEA_UNSUPPORTED, "a mask, a bias, a softcap or a scale that is not positive", "none of these",
        "its scores go straight into the exponent"},
@@ -70,11 +76,11 @@ FwdSpec fwd_wgmma_spec(const Problem& p) {
   const std::int64_t queries =
       p.q_layout == QLayout::varlen ? p.total_q / std::max<std::int64_t>(p.batch, 1) : p.seqlen_q;
   const auto* const row = std::find_if(kWgmmaTuning.begin(), kWgmmaTuning.end(), [&](const WgmmaTuning& t) {
-    return t.keys == keys && p.head_dim_v <= t.max_head_dim && queries >= t.min_queries;
+    return t.keys == keys && tile_width(p) <= t.max_head_dim && queries >= t.min_queries;
   });
   FwdSpec spec;
   spec.element = spec.out = element_of(p.dtype);
-  spec.head_dim_qk = spec.head_dim_v = static_cast<i32>(p.head_dim_v);
+  spec.head_dim_qk = spec.head_dim_v = static_cast<i32>(tile_width(p));
   spec.store = Store::stmatrix;
   spec.tile_m = row->tile_m;
   spec.tile_n = row->tile_n;

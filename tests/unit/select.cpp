@@ -203,7 +203,8 @@ TEST(SelectWgmma, ServesDenseCallsOnSm90AndSendsTheRestToFwdMma) {
   refused("mask", FOVEA_UNSUPPORTED, [](Problem& p) { p.mask = HeadMode::broadcast; });
   refused("softcap", FOVEA_UNSUPPORTED, [](Problem& p) { p.softcap = 3.0F; });
   refused("pages", FOVEA_UNSUPPORTED, [](Problem& p) { p.kv_layout = KvLayout::paged, p.page_size = 16; });
-  refused("head dim", FOVEA_HEAD_DIM, [](Problem& p) { p.head_dim_v = 96; });
+  refused("head dim", FOVEA_HEAD_DIM, [](Problem& p) { p.head_dim_qk = 192; });
+  refused("odd head dim", FOVEA_HEAD_DIM, [](Problem& p) { p.head_dim_v = 60; });
   refused("out", FOVEA_DTYPE, [](Problem& p) { p.out_dtype = FOVEA_F32; });
   refused("alignment", FOVEA_ALIGNMENT, [](Problem& p) { p.align_qkv = 8; });
   refused("backwards", FOVEA_ALIGNMENT, [](Problem& p) { p.forward_strides = false; });
@@ -211,6 +212,13 @@ TEST(SelectWgmma, ServesDenseCallsOnSm90AndSendsTheRestToFwdMma) {
   refused("decode", FOVEA_UNSUPPORTED, [](Problem& p) { p.seqlen_q = p.total_q = 1; });
   refused("splits", FOVEA_UNSUPPORTED, [](Problem& p) { p.requested_splits = 4; });
   refused("batch invariant", FOVEA_UNSUPPORTED, [](Problem& p) { p.batch_invariant = true; });
+  Problem narrow = plain;
+  narrow.head_dim_qk = 96, narrow.head_dim_v = 40;
+  EXPECT_TRUE(supports_fwd_wgmma(narrow, caps).served);
+  EXPECT_EQ(fwd_wgmma_spec(narrow).head_dim_v, 128);
+  caps.gpu.model = false;
+  narrow.device = FOVEA_DEVICE_CUDA;
+  EXPECT_EQ(supports_fwd_wgmma(narrow, caps).refusal.why, "others have run on no GPU yet");
   caps.gpu = architecture_caps(80);
   caps.gpu.model = true;
   EXPECT_EQ(supports_fwd_wgmma(plain, caps).refusal.allowed, "SM90");
