@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What masks, biases and decoding cost on this GPU: one run, contestants in alternating turns.
+"""What masks, biases and decoding cost on this GPU: one run, contestants in turns of random order.
 
 scores: fovea with a bool mask or a bias against fovea without, head dims 64 and 128, S 4096.
 decode: few query tokens over many cached keys, GQA 8:1, head dim 128, against PyTorch's cuDNN and FlashAttention-2

@@ -67,8 +67,7 @@ class Consumer {
     blocks_.first = uniform(blocks_.first);
     blocks_.last = uniform(blocks_.last);
     step_ = uniform(step_);
-    const auto kind = static_cast<TurnKind>(uniform(static_cast<i32>(work.kind)));
-    return kind;
+    return static_cast<TurnKind>(uniform(static_cast<i32>(work.kind)));
   }
   FOVEA_INLINE TurnKind next_turn() {
     ++turn_;

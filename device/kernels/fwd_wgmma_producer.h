@@ -157,23 +157,22 @@ class Producer {
                               work.tile.head_q, work.seq.q_batch);
   }
 
-  // The i-th block that a turn's tile takes: from the last to the first.
+  // K and V of the i-th block that a turn's tile takes: from the last to the first.
   FOVEA_INLINE void send_k(i32 turn, i32 i) {
-    const auto work = ld_shared_object<WgmmaWork>(ring_.work(turn));
     isa::mbarrier_wait_parity(ring_.k_empty(k_step_), ring_.parity(k_step_) ^ 1U);
-    load_tile<kSpec.k_tile()>(ring_.k_tile(k_step_), &p_.k, ring_.k_full(k_step_), row_of(work, i), work.tile.head_kv,
-                              work.seq.kv_batch);
+    load_block<kSpec.k_tile()>(ring_.k_tile(k_step_), &p_.k, ring_.k_full(k_step_), turn, i);
     ++k_step_;
   }
   FOVEA_INLINE void send_v(i32 turn, i32 i) {
-    const auto work = ld_shared_object<WgmmaWork>(ring_.work(turn));
     isa::mbarrier_wait_parity(ring_.v_empty(v_step_), ring_.parity(v_step_) ^ 1U);
-    load_tile<kSpec.v_tile()>(ring_.v_tile(v_step_), &p_.v, ring_.v_full(v_step_), row_of(work, i), work.tile.head_kv,
-                              work.seq.kv_batch);
+    load_block<kSpec.v_tile()>(ring_.v_tile(v_step_), &p_.v, ring_.v_full(v_step_), turn, i);
     ++v_step_;
   }
-  FOVEA_INLINE static i32 row_of(const WgmmaWork& work, i32 i) {
-    return work.seq.kv_begin + (work.blocks.last - 1 - i) * kSpec.tile_n;
+  template <SmemTile kTile>
+  FOVEA_INLINE void load_block(SmemPtr tile, const TensorMap* map, SmemPtr full, i32 turn, i32 i) const {
+    const auto work = ld_shared_object<WgmmaWork>(ring_.work(turn));
+    const i32 row = work.seq.kv_begin + (work.blocks.last - 1 - i) * kSpec.tile_n;
+    load_tile<kTile>(tile, map, full, row, work.tile.head_kv, work.seq.kv_batch);
   }
 
   const FwdWgmmaParams& p_;
