@@ -1,5 +1,6 @@
-// The bias of a warp's rows and one key block in shared memory. cp.async brings it while the scores are computed, and
-// it is read row by row when they are done: no register waits for it. Every warp copies and reads rows of its own.
+// The 16-bit bias of a warp's rows and one key block in shared memory. cp.async brings it while the scores are
+// computed, and it is read row by row when they are done: no register waits for it. Every warp copies and reads rows of
+// its own.
 #pragma once
 
 #include "attention/score_views.h"
@@ -8,7 +9,7 @@ namespace fovea {
 
 template <FwdSpec kSpec>
 class BiasTile {
-  static constexpr i32 kElement = kSpec.bias == Element::fp32 ? 4 : 2;  // bytes
+  static constexpr i32 kElement = 2;  // bytes
   static constexpr i32 kPieceKeys = 16 / kElement;
   static constexpr i32 kPieces = kSpec.tile_n / kPieceKeys;  // 16 bytes each, of a row
   static constexpr u32 kRowBytes = 16U * static_cast<u32>(kPieces);
@@ -43,16 +44,14 @@ class BiasTile {
   // The lane's eight keys of 32-key group `group`, of the warp's row `row`.
   FOVEA_INLINE BiasWords read(i32 row, i32 group) const {
     const i32 first = group * 32 / kPieceKeys + lane_first_key(isa::laneid()) / kPieceKeys;
-    const U32x4 low = isa::ld_shared<U32x4>(place(row, first));
-    if constexpr (kSpec.bias != Element::fp32) return {{low.x, low.y, low.z, low.w, 0, 0, 0, 0}};
-    const U32x4 high = isa::ld_shared<U32x4>(place(row, first + 1));
-    return {{low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w}};
+    const U32x4 words = isa::ld_shared<U32x4>(place(row, first));
+    return {{words.x, words.y, words.z, words.w, 0, 0, 0, 0}};
   }
 
  private:
   // Where rows are whole bank lines apart, neighbours exchange pieces: four lanes of each of two rows read at a time.
   FOVEA_INLINE SmemPtr place(i32 row, i32 piece) const {
-    constexpr i32 kExchange = kRowBytes % 128 != 0 ? 0 : (kSpec.bias == Element::fp32 ? 1 : 4);
+    constexpr i32 kExchange = kRowBytes % 128 != 0 ? 0 : 4;
     return tile_ + static_cast<u32>(row) * kRowBytes + 16U * static_cast<u32>(piece ^ (row % 2 * kExchange));
   }
 

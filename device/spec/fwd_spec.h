@@ -46,7 +46,7 @@ struct FwdSpec {
   i32 stages = 2;          // K/V tiles in flight or in use
   i32 min_ctas = 1;        // CTAs per SM that registers must allow
   Family family = Family::mma;
-  bool bias_tiles = false;  // ScoreForm::biased, not with Loads::any: the bias of a block goes through shared memory
+  bool bias_tiles = false;  // biased, 16 bits, not with Loads::any: the bias of a block goes through shared memory
 
   constexpr bool operator==(const FwdSpec&) const = default;
 
@@ -71,9 +71,7 @@ struct FwdSpec {
   constexpr SmemTile k_tile() const { return {.rows = tile_n, .cols = head_dim_qk}; }
   constexpr SmemTile v_tile() const { return {.rows = tile_n, .cols = head_dim_v}; }
   constexpr SmemTile o_tile() const { return {.rows = tile_m, .cols = head_dim_v}; }
-  constexpr u32 bias_tile_bytes() const {
-    return bias_tiles ? static_cast<u32>(tile_m * tile_n * (bias == Element::fp32 ? 4 : 2)) : 0U;
-  }
+  constexpr u32 bias_tile_bytes() const { return bias_tiles ? static_cast<u32>(2 * tile_m * tile_n) : 0U; }
 };
 
 // Byte offsets from the base of dynamic shared memory. A stage is a K tile followed by a V tile. The output tile takes
@@ -146,8 +144,8 @@ constexpr bool well_formed(const FwdSpec& spec) {
   return (spec.rows_per_warp == 16 || spec.rows_per_warp == 32) && spec.tile_m % spec.rows_per_warp == 0 &&
          spec.tile_n % 32 == 0 && spec.stages >= 2 && spec.element != Element::fp32 && width(spec.head_dim_qk) &&
          width(spec.head_dim_v) && spec.warps() >= 1 && spec.threads() <= 1024 &&
-         (!spec.bias_tiles || (spec.score == ScoreForm::biased && spec.loads != Loads::any && spec.rows == Rows::head &&
-                               spec.tile_n <= 64));
+         (!spec.bias_tiles || (spec.score == ScoreForm::biased && spec.bias != Element::fp32 &&
+                               spec.loads != Loads::any && spec.rows == Rows::head && spec.tile_n <= 64));
 }
 static_assert(well_formed(FwdSpec{}));
 static_assert(plan_smem(FwdSpec{}).bytes == 32768 + 2 * 2 * 16384);

@@ -136,8 +136,7 @@ Loads loads_of(const Problem& p, i32 width_qk, i32 width_v) {
 // Whether the bias of a block goes through shared memory: where it pays (H200, 2026-11-28: 16-bit bias, S 4096, D 128 8
 // and 14% faster, D 64 -1 to 1%; fp32 bias D 128 nothing, D 64 4% slower) and fits with as many CTAs per SM.
 bool takes_bias_tiles(FwdSpec spec, const GpuCaps& gpu) {
-  if (spec.score != ScoreForm::biased || spec.loads == Loads::any) return false;
-  if (spec.bias == Element::fp32 || spec.head_dim_v <= 64) return false;
+  if (spec.head_dim_v <= 64) return false;
   constexpr std::int64_t kReserved = 1024;  // of each CTA, for the system
   spec.bias_tiles = true;
   return well_formed(spec) && (plan_smem(spec).bytes + kReserved) * spec.min_ctas <= gpu.smem_bytes + kReserved;
