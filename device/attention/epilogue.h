@@ -20,9 +20,9 @@ inline constexpr RowResult kEmptyRow{0.0F, kMinusInfinity};
 // `max`: the largest score, which weights are taken against; `sum` of the weights, over the whole row. The sink weighs
 // like one more key without a value; lse is that of the keys alone.
 FOVEA_INLINE RowResult finish_row(f32 max, f32 sum, f32 sink) {
-  if (sum == 0.0F) return kEmptyRow;
   const f32 lse = isa::fma_rn(isa::lg2_approx_ftz(sum), kLn2, max);
-  return {isa::div_rn(1.0F, sum * (1.0F + isa::ex2_approx_ftz((sink - lse) * kLog2E))), lse};
+  const f32 factor = isa::rcp_approx_ftz(sum * (1.0F + isa::ex2_approx_ftz((sink - lse) * kLog2E)));
+  return {sum == 0.0F ? 0.0F : factor, sum == 0.0F ? kMinusInfinity : lse};
 }
 
 // One 16-row block of a warp's accumulators, scaled and narrowed, into the output tile; factor[h] belongs to rows of

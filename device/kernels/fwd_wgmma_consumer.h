@@ -1,13 +1,13 @@
 // A consumer warpgroup of fwd_wgmma: 64 query rows of each of the CTA's tiles, with scores, weights and output in
-// registers. The scores of block j + 1 are computed while the products of block j with V run (FlashAttention-3,
-// algorithm 2).
+// registers. With two consumers the scores of block j + 1 are computed while the products of block j with V run
+// (FlashAttention-3, algorithm 2); with three, each product with 16 rows of V starts as soon as their weights are
+// there.
 #pragma once
 
 #include "attention/epilogue.h"
 #include "attention/softmax.h"
 #include "attention/value_classes.h"
-#include "kernels/fwd_wgmma_ring.h"
-#include "tile/wgmma.h"
+#include "kernels/fwd_wgmma_output.h"
 
 namespace fovea::kernels {
 
@@ -16,9 +16,10 @@ class Consumer {
   static constexpr i32 kKeyTiles = kSpec.tile_n / 8;
   static constexpr i32 kOutTiles = kSpec.head_dim_v / 8;
   static constexpr i32 kThreads = kSpec.tile_m / 64 * 128;  // of all consumers
-  static constexpr u32 kConsumerBarrier = 1;                // of named barriers; then one per consumer
+  static constexpr u32 kConsumerBarrier = 1;                // of named barriers
+  static constexpr i32 kValueSteps = kSpec.tile_n / 16;     // of the product with V
   using Q = WgmmaOperand<kSpec.q_tile(), Major::k>;
-  static constexpr SmemTile kWarpOut{.rows = 16, .cols = kSpec.head_dim_v};
+  using V = WgmmaOperand<kSpec.v_tile(), Major::mn>;
 
  public:
   FOVEA_INLINE Consumer(const FwdWgmmaParams& p, const WgmmaRing<kSpec>& ring, u32 group)
@@ -60,9 +61,6 @@ class Consumer {
   FOVEA_INLINE TurnKind begin_turn() {
     isa::mbarrier_wait_parity(ring_.q_full(turn_), ring_.turn_parity(turn_));
     const auto work = ld_shared_object<WgmmaWork>(ring_.work(turn_));
-    row_ = work.tile.row0 + lane_row();
-    left_ = work.seq.left, right_ = work.seq.right;
-    kv_used_ = work.seq.kv_used, q_used_ = work.seq.q_used;
     blocks_ = work.blocks;
     blocks_.first = uniform(blocks_.first);
     blocks_.last = uniform(blocks_.last);
@@ -162,7 +160,7 @@ class Consumer {
     const i32 end = step + uniform(blocks_.last - blocks_.first);
     const Q q = q_tile();
     await_scores(step);
-    weigh<kClass>();
+    weigh(raise_maxima<kClass>());
     narrow();
     if (step + 1 < end) await_key(step + 1);
     for (++step; step < end; ++step) {
@@ -171,12 +169,13 @@ class Consumer {
       isa::wgmma_wait_group<1>();
       release(ring_.k_empty(step));
       --block_;
-      const Array<f32, 2> factor = weigh<kClass>();
+      const Maxima maxima = raise_maxima<kClass>();
+      weigh(maxima);
       // A basic block ends here: otherwise ptxas moves the exponentials behind the wait for the products with V.
       if (step + 1 < end) await_key(step + 1);
       isa::wgmma_wait_group<0>();
       release(ring_.v_empty(step - 1));
-      rescale(factor);
+      if (maxima.moved) shrink(maxima.factor);
       narrow();
     }
     if (!kClass) release_q();
@@ -184,7 +183,7 @@ class Consumer {
     step_ = end;
   }
 
-  // Scores and weights share registers.
+  // Scores and weights share registers. A product's fence is due to its weights, which were written after the last one.
   template <bool kClass>
   FOVEA_INLINE void run_in_turn() {
     i32 step = uniform(step_);
@@ -192,10 +191,19 @@ class Consumer {
     const Q q = q_tile();
     while (true) {
       await_scores(step);
-      rescale(weigh<kClass>());
-      narrow();
+      const Maxima maxima = raise_maxima<kClass>();
+      if (maxima.moved) shrink(maxima.factor);
       if (!kClass && step + 1 == end) release_q();
-      issue_values<kClass>(step);
+      await_values<kClass>(step);
+      const V v(ring_.v_tile(step));
+      FOVEA_UNROLL
+      for (i32 i = 0; i < kValueSteps; ++i) {
+        weigh(maxima, i);
+        narrow(i);
+        isa::wgmma_fence();
+        add_product<kSpec.element>(o_, weights_[i], v, static_cast<u32>(16 * i));
+      }
+      isa::wgmma_commit_group();
       if (++step == end) break;
       --block_;
       await_key(step);
@@ -211,11 +219,11 @@ class Consumer {
     release(ring_.k_empty(step));
   }
 
-  // Whether some query of the warpgroup has sums that are not finite.
+  // Whether some query of the warp has sums that are not finite.
   FOVEA_INLINE void give_verdict(i32 run) const {
     const f32 zero = finiteness<kOutTiles>(o_);
-    const bool again = isa::bar_red_or(kConsumerBarrier + 1U + group_, 128U, !(zero == 0.0F) && query_[0]);
-    if (isa::tid_x() % 128U == 0U) ring_.give_verdict(run, group_, again);
+    const bool again = isa::vote_any(!(zero == 0.0F) && query_[0]);
+    if (isa::laneid() == 0) ring_.give_verdict(run, 4U * group_ + warp(), again);
   }
 
   FOVEA_INLINE void await_key(i32 step) const { isa::mbarrier_wait_parity(ring_.k_full(step), ring_.parity(step)); }
@@ -230,67 +238,107 @@ class Consumer {
     isa::wgmma_commit_group();
   }
   template <bool kClass>
-  FOVEA_INLINE void issue_values(i32 step) {
+  FOVEA_INLINE void await_values(i32 step) {
     isa::mbarrier_wait_parity(ring_.v_full(step), ring_.parity(step));
     if constexpr (kClass) {
       keep_class<kSpec>(ring_.v_tile(step), class_, static_cast<i32>(isa::tid_x()) - 128, kThreads);
       isa::fence_proxy_async_shared_cta();
       isa::bar_sync(kConsumerBarrier, kThreads);
     }
+  }
+  template <bool kClass>
+  FOVEA_INLINE void issue_values(i32 step) {
+    await_values<kClass>(step);
     isa::wgmma_fence();
-    add_product<kSpec.element>(o_, weights_, WgmmaOperand<kSpec.v_tile(), Major::mn>(ring_.v_tile(step)));
+    const V v(ring_.v_tile(step));
+    FOVEA_UNROLL
+    for (i32 i = 0; i < kValueSteps; ++i) {
+      add_product<kSpec.element>(o_, weights_[i], v, static_cast<u32>(16 * i));
+    }
     isa::wgmma_commit_group();
   }
 
-  // Scores -> weights in place. Returns the factors by which the output's rows shrink.
-  template <bool kClass>
-  FOVEA_INLINE Array<f32, 2> weigh() {
-    if (block_ < blocks_.clean_first || block_ >= blocks_.clean_last) hide(block_ * kSpec.tile_n);
-    if (kClass && counts_keys(class_)) level_visible<kKeyTiles>(s_);
+  // What a block's scores mean for the lane's two rows: what goes off the exponents of their weights; whether some row
+  // of the warp took a new maximum, and the factors by which what was summed then shrinks.
+  struct Maxima {
+    Array<f32, 2> shift;
+    bool moved;
     Array<f32, 2> factor;
-    FOVEA_UNROLL
-    for (i32 half = 0; half < 2; ++half) {
-      f32 seen = stats_.max[half];
+  };
+  template <bool kClass>
+  FOVEA_INLINE Maxima raise_maxima() {
+    if (block_ < blocks_.clean_first || block_ >= blocks_.clean_last) hide();
+    if (kClass && counts_keys(class_)) level_visible<kKeyTiles>(s_);
+    const f32 scale = p_.fwd.scale_log2;
+    const Array<f32, 2> seen{{lane_maximum(0), lane_maximum(1)}};
+    Maxima maxima{};
+    // Where no lane's part of a row has outgrown its maximum, no row has: nothing to exchange.
+    maxima.moved = isa::vote_any(outgrown(seen[0], stats_.max[0], scale) || outgrown(seen[1], stats_.max[1], scale));
+    if (maxima.moved) {
       FOVEA_UNROLL
-      for (i32 i = 0; i < 2 * kKeyTiles; ++i) seen = isa::max(seen, s_.at(i / 2, half, i % 2));
-      factor[half] = raise_max(stats_, half, quad_max(seen), p_.fwd.scale_log2);
-      const f32 shift = softmax_base(stats_.max[half]) * p_.fwd.scale_log2;
-      FOVEA_UNROLL
-      for (i32 i = 0; i < 2 * kKeyTiles; ++i) weigh_one(s_.at(i / 2, half, i % 2), stats_.sum[half], shift);
+      for (i32 half = 0; half < 2; ++half) {
+        maxima.factor[half] = raise_max(stats_, half, quad_max(seen[half]), scale);
+      }
     }
-    return factor;
+    FOVEA_UNROLL
+    for (i32 half = 0; half < 2; ++half) maxima.shift[half] = softmax_base(stats_.max[half]) * scale;
+    return maxima;
   }
-  FOVEA_INLINE void weigh_one(f32& score, f32& sum, f32 shift) const {
-    fovea::weigh(score, sum, p_.fwd.scale_log2, shift);
+  // Of the row's maximum in use and the lane's scores, in four chains.
+  FOVEA_INLINE f32 lane_maximum(i32 half) const {
+    Array<f32, 4> chain{{stats_.max[half], s_.at(0, half, 1), s_.at(1, half, 0), s_.at(1, half, 1)}};
+    chain[0] = isa::max(chain[0], s_.at(0, half, 0));
+    FOVEA_UNROLL
+    for (i32 i = 4; i < 2 * kKeyTiles; ++i) chain[i % 4] = isa::max(chain[i % 4], s_.at(i / 2, half, i % 2));
+    return isa::max(isa::max(chain[0], chain[1]), isa::max(chain[2], chain[3]));
   }
 
-  FOVEA_INLINE void hide(i32 key0) {
-    const i32 first = key0 + 2 * static_cast<i32>(isa::laneid() & 3U);
+  // Scores -> weights in place; those of 16 keys.
+  FOVEA_INLINE void weigh(const Maxima& maxima, i32 step) {
+    FOVEA_UNROLL
+    for (i32 i = 8 * step; i < 8 * step + 8; ++i) {
+      const i32 half = i / 2 % 2;
+      fovea::weigh(s_.reg[i], stats_.sum[half], p_.fwd.scale_log2, maxima.shift[half]);
+    }
+  }
+  FOVEA_INLINE void weigh(const Maxima& maxima) {
+    FOVEA_UNROLL
+    for (i32 step = 0; step < kValueSteps; ++step) weigh(maxima, step);
+  }
+  FOVEA_INLINE void narrow(i32 step) { weights_[step] = as_a_operand<kSpec.element>(s_, step); }
+  FOVEA_INLINE void narrow() {
+    FOVEA_UNROLL
+    for (i32 step = 0; step < kValueSteps; ++step) narrow(step);
+  }
+
+  // A bit for each of the lane's columns below `keys` of the block, lowest first.
+  FOVEA_INLINE static u32 columns_below(i32 keys) {
+    static_assert(2 * kKeyTiles <= 32);
+    const i32 inside = max(0, min(keys, kSpec.tile_n));
+    const u32 count = static_cast<u32>(inside / 8 * 2 + min(inside % 8, 2));
+    return count == 32U ? 0xffffffffU : (1U << count) - 1U;
+  }
+  FOVEA_INLINE void hide() {
+    const auto work = ld_shared_object<WgmmaWork>(ring_.work(turn_));
+    const i32 first = block_ * kSpec.tile_n + 2 * static_cast<i32>(isa::laneid() & 3U);
     FOVEA_UNROLL
     for (i32 half = 0; half < 2; ++half) {
-      const i32 query = row_ + 8 * half;
-      const i32 begin = query + left_ - first;
-      const i32 end = min(kv_used_, query + right_ + 1) - first;
+      const i32 query = work.tile.row0 + lane_row() + 8 * half;
+      const i32 end = min(work.seq.kv_used, query + work.seq.right + 1) - first;
+      const u32 visible = columns_below(end) & ~columns_below(query + work.seq.left - first);
       FOVEA_UNROLL
       for (i32 i = 0; i < 2 * kKeyTiles; ++i) {
-        const i32 key = 8 * (i / 2) + i % 2;
-        if (key < begin || key >= end) s_.at(i / 2, half, i % 2) = kMinusInfinity;
+        if ((visible >> static_cast<u32>(i) & 1U) == 0U) s_.at(i / 2, half, i % 2) = kMinusInfinity;
       }
     }
   }
 
-  FOVEA_INLINE void rescale(const Array<f32, 2>& factor) {
-    if (!isa::vote_any(factor[0] != 1.0F || factor[1] != 1.0F)) return;
+  FOVEA_INLINE void shrink(const Array<f32, 2>& factor) {
     FOVEA_UNROLL
     for (i32 i = 0; i < 4 * kOutTiles; ++i) o_.reg[i] *= factor[i / 2 % 2];
   }
 
-  FOVEA_INLINE void narrow() {
-    FOVEA_UNROLL
-    for (i32 step = 0; step < kSpec.tile_n / 16; ++step) weights_[step] = as_a_operand<kSpec.element>(s_, step);
-  }
-
-  // lse of the turn's rows, and what their sums are multiplied by. The last products with V may be under way.
+  // What the turn's rows have as lse, and what their sums are multiplied by. The last products with V may be under way.
   FOVEA_INLINE void end_rows() {
     const FwdParams& p = p_.fwd;
     const auto work = ld_shared_object<WgmmaWork>(ring_.work(turn_));
@@ -298,70 +346,32 @@ class Consumer {
         p.sink == nullptr ? kMinusInfinity : isa::ld_global<f32>(p.sink + work.tile.head_q * p.sink_stride);
     FOVEA_UNROLL
     for (i32 half = 0; half < 2; ++half) {
-      const RowPlace place = row_place<kSpec>(p, work.seq, work.tile, row_ + 8 * half);
-      const f32 sum = quad_sum(stats_.sum[half]);
-      query_[half] = place.query < work.seq.q_used;  // other rows hold what Q's storage holds: anything
-      const RowResult result = query_[half] ? finish_row(stats_.max[half] * p.scale, sum, sink) : kEmptyRow;
-      factor_[half] = result.factor;
-      if (p.lse != nullptr && (isa::laneid() & 3U) == 0 && place.query < work.seq.q_rows) {
-        isa::st_global<f32>(lse_of(p, work.seq, work.tile, place), result.lse);
-      }
+      const RowResult result = finish_row(stats_.max[half] * p.scale, quad_sum(stats_.sum[half]), sink);
+      // Other rows hold what Q's storage holds: anything.
+      query_[half] = work.tile.row0 + lane_row() + 8 * half < work.seq.q_used;
+      factor_[half] = query_[half] ? result.factor : 0.0F;
+      lse_[half] = query_[half] ? result.lse : kMinusInfinity;
     }
   }
 
-  // out of a turn's tile.
+  // out and lse of a turn's tile. lse comes last: the fence in front of TMA's reads would wait for it.
   FOVEA_INLINE void write(i32 turn, bool again) {
     const auto work = ld_shared_object<WgmmaWork>(ring_.work(turn));
     if (isa::vote_any(!query_[0] || !query_[1])) {
       FOVEA_UNROLL
       for (i32 i = 0; i < 4 * kOutTiles; ++i) o_.reg[i] = query_[i / 2 % 2] ? o_.reg[i] : 0.0F;
     }
+    shrink(factor_);
+    const u32 warp_row = 64U * group_ + 16U * warp();
+    store_rows<kSpec>(p_, work, ring_.out_tile() + warp_row / 16U * kWarpOut<kSpec>.bytes(), static_cast<i32>(warp_row),
+                      o_, again);
+    const FwdParams& p = p_.fwd;
+    if (p.lse == nullptr || (isa::laneid() & 3U) != 0) return;
+    const RowPlace place = row_place<kSpec>(p, work.seq, work.tile, work.tile.row0 + lane_row());
+    f32* const first = lse_of(p, work.seq, work.tile, place);
     FOVEA_UNROLL
-    for (i32 i = 0; i < 4 * kOutTiles; ++i) o_.reg[i] *= factor_[i / 2 % 2];
-    const i32 first = work.tile.row0 + static_cast<i32>(64 * group_ + 16 * warp());  // of the warp's rows
-    const SmemPtr staged = ring_.out_tile() + (4U * group_ + warp()) * kWarpOut.bytes();
-    if (isa::laneid() == 0) {
-      if (again) isa::bulk_wait_group<0>();
-      isa::bulk_wait_group_read<0>();
-    }
-    isa::bar_warp_sync(0xffffffffU);
-    const LdmatrixView<kWarpOut, LdmatrixPattern::a_row_major> view(staged);
-    FOVEA_UNROLL
-    for (i32 step = 0; step < kOutTiles / 2; ++step) {
-      store_matrix<Store::stmatrix>(view, 0, static_cast<u32>(16 * step), FragA{as_a_operand<kSpec.out>(o_, step).reg});
-    }
-    isa::fence_proxy_async_shared_cta();
-    isa::bar_warp_sync(0xffffffffU);
-    if (p_.fwd.cu_q == nullptr || first + 16 <= work.seq.q_rows) {
-      if (isa::laneid() == 0 && first < work.seq.q_rows) send_rows(work, staged, first);
-    } else {  // packed storage: the rows behind are the next sequence's
-      copy_rows(work, staged, first);
-    }
-  }
-
-  // The warp's 16 rows, as far as the tensor has them and their columns.
-  FOVEA_INLINE void send_rows(const WgmmaWork& work, SmemPtr staged, i32 first) {
-    FOVEA_UNROLL
-    for (i32 panel = 0; panel < kWarpOut.panels(); ++panel) {
-      if (64 * panel >= p_.fwd.head_dim_v) break;
-      isa::tma_store_4d(&p_.out, staged + static_cast<u32>(panel) * kWarpOut.panel_bytes(), 64 * panel,
-                        work.seq.q_begin + first, work.tile.head_q, work.seq.q_batch);
-    }
-    isa::bulk_commit_group();
-  }
-
-  // Those that the sequence has, in pieces of 16 bytes.
-  FOVEA_INLINE void copy_rows(const WgmmaWork& work, SmemPtr staged, i32 first) const {
-    constexpr i32 kPieces = kSpec.head_dim_v / 8;
-    FOVEA_ROLLED
-    for (i32 i = static_cast<i32>(isa::laneid()); i < kWarpOut.rows * kPieces; i += 32) {
-      const i32 row = first + i / kPieces;
-      if (row >= work.seq.q_rows) break;
-      const u32 piece = static_cast<u32>(i % kPieces * 8);
-      if (static_cast<i32>(piece) >= p_.fwd.head_dim_v) continue;
-      const i64 element = row_place<kSpec>(p_.fwd, work.seq, work.tile, row).out + piece;
-      isa::st_global<U32x4>(static_cast<u16*>(p_.fwd.out.data) + element,
-                            isa::ld_shared<U32x4>(staged + kWarpOut.offset(static_cast<u32>(i / kPieces), piece)));
+    for (i32 half = 0; half < 2; ++half) {
+      if (place.query + 8 * half < work.seq.q_rows) isa::st_global<f32>(first + 8 * half * p.lse_s, lse_[half]);
     }
   }
 
@@ -372,17 +382,15 @@ class Consumer {
   i32 step_ = 0;            // of the ring: goes on from turn to turn
   i32 run_ = 0;             // tiles with a verdict
   bool unsettled_ = false;  // whether somebody may want the last of them again
-  i32 row_ = 0;             // the lane's first, in the turn's tile
-  i32 left_, right_, kv_used_, q_used_;
   KeyBlocks blocks_;
   i32 block_ = 0;                       // of keys
   ValueClass class_ = ValueClass::all;  // of V elements that count
   RowStats stats_;
   Array<bool, 2> query_;  // whether the lane's rows are queries, and what their sums are multiplied by
-  Array<f32, 2> factor_;
+  Array<f32, 2> factor_, lse_;
   WgmmaAcc<kSpec.tile_n> s_;
   WgmmaAcc<kSpec.head_dim_v> o_;
-  Array<FragWgmmaA, kSpec.tile_n / 16> weights_;
+  Array<FragWgmmaA, kValueSteps> weights_;
 };
 
 }  // namespace fovea::kernels

@@ -64,7 +64,7 @@ class WgmmaRing {
       isa::mbarrier_init(q_empty(i), 4U * kConsumers);
     }
     FOVEA_UNROLL
-    for (i32 i = 0; i < static_cast<i32>(kVerdicts); ++i) isa::mbarrier_init(verdict(i), kConsumers);
+    for (i32 i = 0; i < static_cast<i32>(kVerdicts); ++i) isa::mbarrier_init(verdict(i), 4U * kConsumers);
     FOVEA_UNROLL
     for (i32 i = 0; i < static_cast<i32>(kStages); ++i) {
       isa::mbarrier_init(k_full(i), 1U);
@@ -93,9 +93,9 @@ class WgmmaRing {
   FOVEA_INLINE SmemPtr v_tile(i32 step) const { return k_tile(step) + kSmem.v_in_stage; }
   FOVEA_INLINE static u32 parity(i32 step) { return static_cast<u32>(step) / kStages % 2U; }
 
-  // One warpgroup's word on a run: whether its rows have sums that are not finite.
-  FOVEA_INLINE void give_verdict(i32 run, u32 group, bool again) const {
-    isa::st_shared<u32>(verdict_word(run, group), again ? 1U : 0U);
+  // One warp's word on a run: whether its rows have sums that are not finite.
+  FOVEA_INLINE void give_verdict(i32 run, u32 warp, bool again) const {
+    isa::st_shared<u8>(verdict_words(run) + warp, again ? u8{1} : u8{0});
     isa::mbarrier_arrive(verdict(run));
   }
   // Waits for all of them.
@@ -103,7 +103,7 @@ class WgmmaRing {
     isa::mbarrier_wait_parity(verdict(run), static_cast<u32>(run) / kVerdicts % 2U);
     u32 any = 0;
     FOVEA_UNROLL
-    for (u32 group = 0; group < kConsumers; ++group) any |= isa::ld_shared<u32>(verdict_word(run, group));
+    for (u32 group = 0; group < kConsumers; ++group) any |= isa::ld_shared<u32>(verdict_words(run) + 4U * group);
     return any != 0U;
   }
 
@@ -111,8 +111,9 @@ class WgmmaRing {
   FOVEA_INLINE static u32 q_slot(i32 turn) { return static_cast<u32>(turn) % kQTiles; }
   FOVEA_INLINE static u32 slot(i32 step) { return static_cast<u32>(step) % kStages; }
   FOVEA_INLINE SmemPtr verdict(i32 run) const { return smem_ + (kVerdict + 8U * (static_cast<u32>(run) % kVerdicts)); }
-  FOVEA_INLINE SmemPtr verdict_word(i32 run, u32 group) const {
-    return smem_ + (kWords + 16U * (static_cast<u32>(run) % kVerdicts) + 4U * group);
+  // A byte for each warp.
+  FOVEA_INLINE SmemPtr verdict_words(i32 run) const {
+    return smem_ + (kWords + 16U * (static_cast<u32>(run) % kVerdicts));
   }
 
   SmemPtr smem_;

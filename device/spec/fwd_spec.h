@@ -61,10 +61,10 @@ struct FwdSpec {
     const i32 words = mask_alone ? score_registers / 4 : score_registers / (bias == Element::fp32 ? 1 : 2);
     return views() && loads != Loads::any && rows_per_warp * head_dim_v / 32 + score_registers + words <= 230;
   }
-  // Family::wgmma. Q tiles: one in use and, where it fits, one on its way. Whether the scores of the next block are
-  // computed under the products of one with V: where registers allow it, else three consumers fill each other's gaps.
+  // Family::wgmma. Q tiles: one in use and, where it fits, one on its way. Whether a consumer computes the scores of
+  // the next block under the products of one with V: two do, three fill each other's gaps.
   constexpr i32 q_tiles() const { return family == Family::wgmma && tile_m * head_dim_qk <= 128 * 128 ? 2 : 1; }
-  constexpr bool overlapped() const { return tile_m <= 128 || head_dim_v <= 64; }
+  constexpr bool overlapped() const { return tile_m <= 128; }
   constexpr i32 warps() const { return tile_m / rows_per_warp; }
   constexpr i32 threads() const { return family == Family::mma ? warps() * 32 : 128 + 2 * tile_m; }
   constexpr SmemTile q_tile() const { return {.rows = tile_m, .cols = head_dim_qk}; }

@@ -77,19 +77,16 @@ FOVEA_INLINE void product(WgmmaAcc<kColumns>& d, const WgmmaOperand<kA, Major::k
   }
 }
 
-// d += A B: A in registers, 16 columns of A for 16 rows of B, which is MN-major and has kColumns columns.
-template <Element kElement, i32 kColumns, i32 kSteps, SmemTile kB>
-FOVEA_INLINE void add_product(WgmmaAcc<kColumns>& d, const Array<FragWgmmaA, kSteps>& a,
-                              const WgmmaOperand<kB, Major::mn>& b) {
-  static_assert(kB.cols == kColumns && kB.rows == 16 * kSteps);
-  FOVEA_UNROLL
-  for (i32 step = 0; step < kSteps; ++step) {
-    const u64 tile = b.at(0, static_cast<u32>(16 * step));
-    if constexpr (kElement == Element::bf16) {
-      isa::wgmma_m64k16_f32_bf16_rs<kColumns, 1>(d.reg, a[step].reg, tile, true);
-    } else {
-      isa::wgmma_m64k16_f32_f16_rs<kColumns, 1>(d.reg, a[step].reg, tile, true);
-    }
+// d += A B for 16 columns of A, in registers, and as many rows of B from `row` on. B is MN-major and has kColumns
+// columns.
+template <Element kElement, i32 kColumns, SmemTile kB>
+FOVEA_INLINE void add_product(WgmmaAcc<kColumns>& d, const FragWgmmaA& a, const WgmmaOperand<kB, Major::mn>& b,
+                              u32 row) {
+  static_assert(kB.cols == kColumns);
+  if constexpr (kElement == Element::bf16) {
+    isa::wgmma_m64k16_f32_bf16_rs<kColumns, 1>(d.reg, a.reg, b.at(0, row), true);
+  } else {
+    isa::wgmma_m64k16_f32_f16_rs<kColumns, 1>(d.reg, a.reg, b.at(0, row), true);
   }
 }
 

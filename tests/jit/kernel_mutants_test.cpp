@@ -103,15 +103,15 @@ const Mutant kMutants[] = {
     {"wgmma_v_not_awaited", "device/kernels/fwd_wgmma_consumer.h",
      "isa::mbarrier_wait_parity(ring_.v_full(step), ring_.parity(step));", "", model::Code::copy_in_flight,
      Features::wgmma},
-    {"wgmma_output_sent_without_proxy_fence", "device/kernels/fwd_wgmma_consumer.h",
-     "    isa::fence_proxy_async_shared_cta();\n    isa::bar_warp_sync(0xffffffffU);",
-     "    isa::bar_warp_sync(0xffffffffU);", model::Code::missing_proxy_fence, Features::wgmma},
-    {"wgmma_output_staged_over_one_on_its_way", "device/kernels/fwd_wgmma_consumer.h",
-     "      isa::bulk_wait_group_read<0>();\n    }", "    }", model::Code::race, Features::wgmma},
+    {"wgmma_output_sent_without_proxy_fence", "device/kernels/fwd_wgmma_output.h",
+     "  isa::fence_proxy_async_shared_cta();\n  isa::bar_warp_sync(0xffffffffU);", "  isa::bar_warp_sync(0xffffffffU);",
+     model::Code::missing_proxy_fence, Features::wgmma},
+    {"wgmma_output_staged_over_one_on_its_way", "device/kernels/fwd_wgmma_output.h",
+     "    isa::bulk_wait_group_read<0>();\n  }", "  }", model::Code::race, Features::wgmma},
     {"wgmma_producer_parity_of_the_phase_itself", "device/kernels/fwd_wgmma_producer.h", "ring_.parity(v_step_) ^ 1U",
      "ring_.parity(v_step_)", model::Code::deadlock, Features::wgmma},
-    {"wgmma_sum_of_one_lane", "device/kernels/fwd_wgmma_consumer.h", "const f32 sum = quad_sum(stats_.sum[half]);",
-     "const f32 sum = stats_.sum[half];", std::nullopt, Features::wgmma},
+    {"wgmma_sum_of_one_lane", "device/kernels/fwd_wgmma_consumer.h", "quad_sum(stats_.sum[half])", "stats_.sum[half]",
+     std::nullopt, Features::wgmma},
 };
 
 // The embedded sources with one text replaced. The text must be there exactly once.
