@@ -20,6 +20,20 @@ struct KeyBlocks {
   i32 clean_first, clean_last;
 };
 
+// For queries [first_query, last_query] and keys [first_key, end_key).
+template <i32 kTileN>
+FOVEA_INLINE KeyBlocks key_blocks(const FwdSequence& seq, i32 first_query, i32 last_query, i32 first_key, i32 end_key) {
+  const i32 begin = max(first_key, first_query + seq.left);  // seen by some query: [begin, end)
+  const i32 end = min(end_key, last_query + seq.right + 1);
+  if (first_query > last_query || begin >= end) return {0, 0, 0, 0};
+  const i32 clean_begin = max(first_key, last_query + seq.left);  // seen by every query
+  const i32 clean_end = max(0, min(end_key, first_query + seq.right + 1));
+  KeyBlocks blocks{begin / kTileN, ceil_div(end, kTileN), 0, 0};
+  blocks.clean_last = max(clean_end / kTileN, blocks.first);
+  blocks.clean_first = max(blocks.first, min(ceil_div(clean_begin, kTileN), blocks.clean_last));
+  return blocks;
+}
+
 // For the rows [row0, row0 + tile_m) of a sequence and the keys of the tile's split.
 template <FwdSpec kSpec>
 FOVEA_INLINE KeyBlocks key_blocks(const FwdParams& p, const FwdSequence& seq, const FwdTile& tile) {
@@ -29,15 +43,7 @@ FOVEA_INLINE KeyBlocks key_blocks(const FwdParams& p, const FwdSequence& seq, co
   if (split_keys == 0) split_keys = round_up(max(ceil_div(seq.kv_used, p.num_splits), kMinSplitKeys), kSpec.tile_n);
   const i32 split_begin = tile.split * split_keys;
   const i32 split_end = tile.split == p.num_splits - 1 ? seq.kv_used : min(seq.kv_used, split_begin + split_keys);
-  const i32 begin = max(split_begin, first_query + seq.left);  // seen by some query: [begin, end)
-  const i32 end = min(split_end, last_query + seq.right + 1);
-  if (first_query > last_query || begin >= end) return {0, 0, 0, 0};
-  const i32 clean_begin = max(split_begin, last_query + seq.left);  // seen by every query
-  const i32 clean_end = max(0, min(split_end, first_query + seq.right + 1));
-  KeyBlocks blocks{begin / kSpec.tile_n, ceil_div(end, kSpec.tile_n), 0, 0};
-  blocks.clean_last = max(clean_end / kSpec.tile_n, blocks.first);
-  blocks.clean_first = max(blocks.first, min(ceil_div(clean_begin, kSpec.tile_n), blocks.clean_last));
-  return blocks;
+  return key_blocks<kSpec.tile_n>(seq, first_query, last_query, split_begin, split_end);
 }
 
 // Hides, by -inf, the elements of one row's scores that `query` does not see. A lane holds keys key0 +

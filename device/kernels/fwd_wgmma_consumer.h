@@ -1,13 +1,13 @@
 // A consumer warpgroup of fwd_wgmma: 64 query rows of each of the CTA's tiles, with scores, weights and output in
 // registers. With two consumers the scores of block j + 1 are computed while the products of block j with V run
-// (FlashAttention-3, algorithm 2); with three, each product with 16 rows of V starts as soon as their weights are
-// there.
+// (FlashAttention-3, algorithm 2); with three, products with 16 rows of V start as soon as their weights are there.
 #pragma once
 
 #include "attention/epilogue.h"
 #include "attention/softmax.h"
 #include "attention/value_classes.h"
 #include "kernels/fwd_wgmma_output.h"
+#include "kernels/fwd_wgmma_scores.h"
 
 namespace fovea::kernels {
 
@@ -16,7 +16,7 @@ class Consumer {
   static constexpr i32 kKeyTiles = kSpec.tile_n / 8;
   static constexpr i32 kOutTiles = kSpec.head_dim_v / 8;
   static constexpr i32 kThreads = kSpec.tile_m / 64 * 128;  // of all consumers
-  static constexpr u32 kConsumerBarrier = 1;                // of named barriers
+  static constexpr u32 kConsumerBarrier = 1;                // of named barriers; then one per consumer
   static constexpr i32 kValueSteps = kSpec.tile_n / 16;     // of the product with V
   using Q = WgmmaOperand<kSpec.q_tile(), Major::k>;
   using V = WgmmaOperand<kSpec.v_tile(), Major::mn>;
@@ -29,7 +29,7 @@ class Consumer {
     TurnKind kind = begin_turn();
     while (true) {
       const bool again = kind == TurnKind::redo;
-      Ended ended{turn_, false};
+      Ended ended{turn_, false, 0};
       if (kind == TurnKind::run && some_keys()) {
         kind = run_chain(ended);
       } else {
@@ -37,13 +37,15 @@ class Consumer {
           run_again();
         } else {  // no keys
           release_q();
+          skip(before_);
           ended.for_nothing = thrown_away();
           if (kind == TurnKind::end && !ended.for_nothing) break;
           stats_ = empty_rows();
           o_.clear();
         }
         end_rows();
-        kind = next_turn();
+        ++turn_;
+        kind = begin_turn();
       }
       if (!ended.for_nothing) finish(ended.turn, again);
     }
@@ -51,25 +53,37 @@ class Consumer {
   }
 
  private:
-  // A turn whose sums are there but not written yet, and whether they are for nothing.
+  // A turn whose sums are there but not written yet, whether they are for nothing, and the blocks behind them that the
+  // warpgroup does not see.
   struct Ended {
     i32 turn;
     bool for_nothing;
+    i32 behind;
   };
+
+  // Of three consumers one often sees a block less than the tile, or has no rows at all; two seldom differ.
+  static constexpr bool kOwnBlocks = kSpec.tile_m > 128;
+
+  // Those of a tile's blocks that the warpgroup's rows see; in a redo all of them, as everybody works on V.
+  FOVEA_INLINE KeyBlocks own_blocks(const WgmmaWork& work, TurnKind kind) const {
+    if (!kOwnBlocks || kind == TurnKind::redo) return work.blocks;
+    const i32 first_query = work.tile.row0 + static_cast<i32>(64U * group_);
+    const i32 last_query = min(first_query + 63, work.seq.q_used - 1);
+    return key_blocks<kSpec.tile_n>(work.seq, first_query, last_query, 0, work.seq.kv_used);
+  }
 
   // Waits for the turn's tile and takes what the loop needs of it.
   FOVEA_INLINE TurnKind begin_turn() {
     isa::mbarrier_wait_parity(ring_.q_full(turn_), ring_.turn_parity(turn_));
     const auto work = ld_shared_object<WgmmaWork>(ring_.work(turn_));
-    blocks_ = work.blocks;
+    const auto kind = static_cast<TurnKind>(uniform(static_cast<i32>(work.kind)));
+    blocks_ = own_blocks(work, kind);
     blocks_.first = uniform(blocks_.first);
     blocks_.last = uniform(blocks_.last);
+    before_ = kOwnBlocks ? uniform(work.blocks.last - (some_keys() ? blocks_.last : work.blocks.first)) : 0;
+    behind_ = kOwnBlocks ? uniform(some_keys() ? blocks_.first - work.blocks.first : 0) : 0;
     step_ = uniform(step_);
-    return static_cast<TurnKind>(uniform(static_cast<i32>(work.kind)));
-  }
-  FOVEA_INLINE TurnKind next_turn() {
-    ++turn_;
-    return begin_turn();
+    return kind;
   }
   FOVEA_INLINE bool some_keys() const { return blocks_.last > blocks_.first; }
   // Whether the turn's sums are for nothing, because the tile before runs again first.
@@ -86,20 +100,36 @@ class Consumer {
     start();
     while (true) {
       run_steps<false>();
-      ended = {turn_, thrown_away()};
+      ended = {turn_, thrown_away(), behind_};
       end_rows();
-      const TurnKind kind = next_turn();
+      ++turn_;
+      const TurnKind kind = begin_turn();
       isa::wgmma_wait_group<0>();
       o_.fence();
       release(ring_.v_empty(step_ - 1));
+      skip(ended.behind);
       if (ended.for_nothing || kind != TurnKind::run || !some_keys()) return kind;
       start();
       finish(ended.turn, false);
     }
   }
   FOVEA_INLINE void start() {
+    skip(before_);
     await_key(step_);
     issue_scores(q_tile(), step_);
+  }
+  // Hands back K and V of blocks that the warpgroup does not see, as they arrive. Not so many that the producer, which
+  // waits for verdicts, would have to be waited for.
+  FOVEA_INLINE void skip(i32 blocks) {
+    static_assert(!kOwnBlocks || ceil_div(kSpec.tile_m - 64, kSpec.tile_n) < kSpec.stages);
+    FOVEA_ROLLED
+    for (; blocks > 0; --blocks, ++step_) {
+      await_key(step_);
+      isa::mbarrier_wait_parity(ring_.v_full(step_), ring_.parity(step_));
+      isa::bar_sync(kConsumerBarrier + 1U + group_, 128U);  // a thread that fell behind could miss a phase
+      release(ring_.k_empty(step_));
+      release(ring_.v_empty(step_));
+    }
   }
   // Of a turn whose rows have ended. `again`: over what an earlier turn wrote.
   FOVEA_INLINE void finish(i32 turn, bool again) {
@@ -267,10 +297,14 @@ class Consumer {
   };
   template <bool kClass>
   FOVEA_INLINE Maxima raise_maxima() {
-    if (block_ < blocks_.clean_first || block_ >= blocks_.clean_last) hide();
+    if constexpr (!kSpec.folded_scale()) transform_scores(s_, p_.fwd);
+    if (block_ < blocks_.clean_first || block_ >= blocks_.clean_last) {
+      const auto work = ld_shared_object<WgmmaWork>(ring_.work(turn_));
+      hide_scores(s_, work.seq, work.tile.row0 + lane_row(), block_ * kSpec.tile_n);
+    }
     if (kClass && counts_keys(class_)) level_visible<kKeyTiles>(s_);
-    const f32 scale = p_.fwd.scale_log2;
-    const Array<f32, 2> seen{{lane_maximum(0), lane_maximum(1)}};
+    const f32 scale = exponent_scale<kSpec>(p_.fwd);
+    const Array<f32, 2> seen{{lane_maximum(s_, 0, stats_.max[0]), lane_maximum(s_, 1, stats_.max[1])}};
     Maxima maxima{};
     // Where no lane's part of a row has outgrown its maximum, no row has: nothing to exchange.
     maxima.moved = isa::vote_any(outgrown(seen[0], stats_.max[0], scale) || outgrown(seen[1], stats_.max[1], scale));
@@ -284,21 +318,12 @@ class Consumer {
     for (i32 half = 0; half < 2; ++half) maxima.shift[half] = softmax_base(stats_.max[half]) * scale;
     return maxima;
   }
-  // Of the row's maximum in use and the lane's scores, in four chains.
-  FOVEA_INLINE f32 lane_maximum(i32 half) const {
-    Array<f32, 4> chain{{stats_.max[half], s_.at(0, half, 1), s_.at(1, half, 0), s_.at(1, half, 1)}};
-    chain[0] = isa::max(chain[0], s_.at(0, half, 0));
-    FOVEA_UNROLL
-    for (i32 i = 4; i < 2 * kKeyTiles; ++i) chain[i % 4] = isa::max(chain[i % 4], s_.at(i / 2, half, i % 2));
-    return isa::max(isa::max(chain[0], chain[1]), isa::max(chain[2], chain[3]));
-  }
-
   // Scores -> weights in place; those of 16 keys.
   FOVEA_INLINE void weigh(const Maxima& maxima, i32 step) {
     FOVEA_UNROLL
     for (i32 i = 8 * step; i < 8 * step + 8; ++i) {
       const i32 half = i / 2 % 2;
-      fovea::weigh(s_.reg[i], stats_.sum[half], p_.fwd.scale_log2, maxima.shift[half]);
+      fovea::weigh(s_.reg[i], stats_.sum[half], exponent_scale<kSpec>(p_.fwd), maxima.shift[half]);
     }
   }
   FOVEA_INLINE void weigh(const Maxima& maxima) {
@@ -309,28 +334,6 @@ class Consumer {
   FOVEA_INLINE void narrow() {
     FOVEA_UNROLL
     for (i32 step = 0; step < kValueSteps; ++step) narrow(step);
-  }
-
-  // A bit for each of the lane's columns below `keys` of the block, lowest first.
-  FOVEA_INLINE static u32 columns_below(i32 keys) {
-    static_assert(2 * kKeyTiles <= 32);
-    const i32 inside = max(0, min(keys, kSpec.tile_n));
-    const u32 count = static_cast<u32>(inside / 8 * 2 + min(inside % 8, 2));
-    return count == 32U ? 0xffffffffU : (1U << count) - 1U;
-  }
-  FOVEA_INLINE void hide() {
-    const auto work = ld_shared_object<WgmmaWork>(ring_.work(turn_));
-    const i32 first = block_ * kSpec.tile_n + 2 * static_cast<i32>(isa::laneid() & 3U);
-    FOVEA_UNROLL
-    for (i32 half = 0; half < 2; ++half) {
-      const i32 query = work.tile.row0 + lane_row() + 8 * half;
-      const i32 end = min(work.seq.kv_used, query + work.seq.right + 1) - first;
-      const u32 visible = columns_below(end) & ~columns_below(query + work.seq.left - first);
-      FOVEA_UNROLL
-      for (i32 i = 0; i < 2 * kKeyTiles; ++i) {
-        if ((visible >> static_cast<u32>(i) & 1U) == 0U) s_.at(i / 2, half, i % 2) = kMinusInfinity;
-      }
-    }
   }
 
   FOVEA_INLINE void shrink(const Array<f32, 2>& factor) {
@@ -346,7 +349,7 @@ class Consumer {
         p.sink == nullptr ? kMinusInfinity : isa::ld_global<f32>(p.sink + work.tile.head_q * p.sink_stride);
     FOVEA_UNROLL
     for (i32 half = 0; half < 2; ++half) {
-      const RowResult result = finish_row(stats_.max[half] * p.scale, quad_sum(stats_.sum[half]), sink);
+      const RowResult result = finish_row(stats_.max[half] * natural_scale<kSpec>(p), quad_sum(stats_.sum[half]), sink);
       // Other rows hold what Q's storage holds: anything.
       query_[half] = work.tile.row0 + lane_row() + 8 * half < work.seq.q_used;
       factor_[half] = query_[half] ? result.factor : 0.0F;
@@ -379,10 +382,11 @@ class Consumer {
   WgmmaRing<kSpec> ring_;
   u32 group_;
   i32 turn_ = 0;
-  i32 step_ = 0;            // of the ring: goes on from turn to turn
-  i32 run_ = 0;             // tiles with a verdict
-  bool unsettled_ = false;  // whether somebody may want the last of them again
-  KeyBlocks blocks_;
+  i32 step_ = 0;                        // of the ring: goes on from turn to turn
+  i32 run_ = 0;                         // tiles with a verdict
+  bool unsettled_ = false;              // whether somebody may want the last of them again
+  KeyBlocks blocks_;                    // that the warpgroup's rows see
+  i32 before_, behind_;                 // how many of the tile's come before and behind them
   i32 block_ = 0;                       // of keys
   ValueClass class_ = ValueClass::all;  // of V elements that count
   RowStats stats_;

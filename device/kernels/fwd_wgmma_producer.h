@@ -17,6 +17,37 @@ FOVEA_INLINE void load_tile(SmemPtr tile, const TensorMap* map, SmemPtr full, i3
   }
 }
 
+// The same for rows [key0, key0 + kTile.rows) of a sequence's pages: boxes of whole pages, or one inside a page. Pages
+// past the used keys are not looked up: rows past the page's end become zero as well.
+template <SmemTile kTile>
+FOVEA_INLINE void load_pages(SmemPtr tile, const TensorMap* map, SmemPtr full, i32 key0, const FwdParams& p,
+                             const WgmmaWork& work) {
+  constexpr i32 kBoxes = kTile.rows / kMinPageRows;
+  const i32 rows = min(p.page_size, kTile.rows);
+  Array<i32, kBoxes> page;
+  FOVEA_UNROLL
+  for (i32 box = 0; box < kBoxes; ++box) {
+    const i32 key = key0 + box * rows;
+    const i32 index = p.page_shift >= 0 ? key >> p.page_shift : key / p.page_size;
+    page[box] = -1;
+    if (box * rows >= kTile.rows || key >= work.seq.kv_used) continue;
+    const i32* entry = p.page_table + work.seq.batch * p.page_b + index * p.page_p;
+    page[box] = max(0, min(static_cast<i32>(isa::ld_global_nc<u32>(entry)), p.num_pages - 1));
+  }
+  isa::mbarrier_arrive_expect_tx(full, kTile.bytes());
+  FOVEA_UNROLL
+  for (i32 box = 0; box < kBoxes; ++box) {
+    if (box * rows >= kTile.rows) break;
+    const i32 key = key0 + box * rows;
+    const i32 slot = key - (p.page_shift >= 0 ? key >> p.page_shift << p.page_shift : key / p.page_size * p.page_size);
+    FOVEA_UNROLL
+    for (i32 panel = 0; panel < kTile.panels(); ++panel) {
+      isa::tma_load_4d(tile + kTile.offset(static_cast<u32>(box * rows), static_cast<u32>(64 * panel)), map, full,
+                       64 * panel, page[box] < 0 ? p.page_size : slot, work.tile.head_kv, max(page[box], 0));
+    }
+  }
+}
+
 // The ids of a CTA's tiles: its own index, then what the counter gives next, or every gridDim-th without a counter.
 // The last CTA to find none leaves the counter as it was. Lane 0 asks; an answer is awaited one tile later.
 class TileQueue {
@@ -171,8 +202,12 @@ class Producer {
   template <SmemTile kTile>
   FOVEA_INLINE void load_block(SmemPtr tile, const TensorMap* map, SmemPtr full, i32 turn, i32 i) const {
     const auto work = ld_shared_object<WgmmaWork>(ring_.work(turn));
-    const i32 row = work.seq.kv_begin + (work.blocks.last - 1 - i) * kSpec.tile_n;
-    load_tile<kTile>(tile, map, full, row, work.tile.head_kv, work.seq.kv_batch);
+    const i32 key0 = (work.blocks.last - 1 - i) * kSpec.tile_n;
+    if constexpr (kSpec.loads == Loads::paged) {
+      load_pages<kTile>(tile, map, full, key0, p_.fwd, work);
+    } else {
+      load_tile<kTile>(tile, map, full, work.seq.kv_begin + key0, work.tile.head_kv, work.seq.kv_batch);
+    }
   }
 
   const FwdWgmmaParams& p_;

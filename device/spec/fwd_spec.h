@@ -133,8 +133,7 @@ constexpr bool well_formed_wgmma(const FwdSpec& spec) {
   const bool products = (spec.tile_n == 64 || spec.tile_n == 128) && spec.tile_m % 64 == 0 && spec.tile_m <= 192;
   const bool head_dims = spec.head_dim_qk == spec.head_dim_v && (spec.head_dim_v == 64 || spec.head_dim_v == 128);
   return products && head_dims && spec.rows_per_warp == 16 && spec.stages >= 2 && spec.element != Element::fp32 &&
-         spec.out == spec.element && spec.score == ScoreForm::scaled && spec.loads == Loads::vector &&
-         spec.rows == Rows::head;
+         spec.out == spec.element && !spec.views() && spec.loads != Loads::any && spec.rows == Rows::head;
 }
 
 // What a kernel relies on. A spec that breaks it does not compile.

@@ -5,8 +5,12 @@
 
 namespace fovea {
 
+// Smallest page of k and v. A page is a divisor or a multiple of a tile's rows.
+inline constexpr i32 kMinPageRows = 16;
+
 struct FwdWgmmaParams {
-  TensorMap q, k, v;  // dimensions (d, s, h, b), boxes of 64 columns and the tile's rows, 128-byte swizzle
+  TensorMap q, k, v;  // dimensions (d, s, h, b), boxes of 64 columns and the tile's rows (a page's, if that is less),
+                      // 128-byte swizzle; paged k and v: (d, slot, h, page)
   TensorMap out;      // likewise, with boxes of 16 rows
   FwdParams fwd;
   u32* counter;  // two words, 0 and 0 again after the grid; null: CTA c takes tiles c, c + gridDim and so on

@@ -32,10 +32,13 @@ ForwardMaps forward_maps(const Plan& plan, const ForwardOperands& operands) {
   const Problem& p = plan.problem;
   const FwdSpec& spec = plan.choice.spec;
   const std::int64_t q_batch = p.q_layout == QLayout::varlen ? 1 : p.batch;
-  const std::int64_t kv_batch = p.kv_layout == KvLayout::varlen ? 1 : p.batch;
+  const bool paged = p.kv_layout == KvLayout::paged;
+  const std::int64_t kv_batch = paged ? operands.num_pages : (p.kv_layout == KvLayout::varlen ? 1 : p.batch);
+  const std::int64_t kv_rows = paged ? p.page_size : operands.rows_kv;
+  const auto kv_box = static_cast<std::int32_t>(paged ? std::min<std::int64_t>(p.page_size, spec.tile_n) : spec.tile_n);
   return {row_map(operands.q, p.head_dim_qk, operands.rows_q, p.num_heads_q, q_batch, spec.tile_m),
-          row_map(operands.k, p.head_dim_qk, operands.rows_kv, p.num_heads_kv, kv_batch, spec.tile_n),
-          row_map(operands.v, p.head_dim_v, operands.rows_kv, p.num_heads_kv, kv_batch, spec.tile_n),
+          row_map(operands.k, p.head_dim_qk, kv_rows, p.num_heads_kv, kv_batch, kv_box),
+          row_map(operands.v, p.head_dim_v, kv_rows, p.num_heads_kv, kv_batch, kv_box),
           row_map(operands.out, p.head_dim_v, operands.rows_q, p.num_heads_q, q_batch, kOutRows)};
 }
 

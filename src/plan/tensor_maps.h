@@ -8,7 +8,8 @@
 
 namespace fovea {
 
-// A map of 16-bit elements with 128-byte swizzle: dimensions (d, s, h, b), boxes of 64 columns and box_rows rows.
+// A map of 16-bit elements with 128-byte swizzle: dimensions (d, s, h, b), boxes of 64 columns and box_rows rows. Of
+// paged k and v, b counts pages and s the slots of one.
 struct RowMap {
   void* base = nullptr;
   fovea_dtype dtype = FOVEA_BF16;

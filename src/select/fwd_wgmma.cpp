@@ -5,6 +5,7 @@
 #include <array>
 
 #include "core/text.h"
+#include "device/spec/fwd_wgmma_params.h"
 #include "select/fwd_mma.h"
 #include "select/tuning_wgmma.h"
 
@@ -23,9 +24,14 @@ struct Condition {
 
 // Columns of its tiles; TMA fills those past the head dims with zeros.
 std::int64_t tile_width(const Problem& p) { return std::max(p.head_dim_qk, p.head_dim_v) <= 64 ? 64 : 128; }
-bool fills_tiles(const Problem& p) { return p.head_dim_qk == tile_width(p) && p.head_dim_v == tile_width(p); }
 
-std::array<Condition, 9> conditions(const Problem& p, const GpuCaps& gpu) {
+// Boxes of TMA are whole pages, or lie inside one.
+constexpr i32 kKeysPerStep = 128;
+bool pages_fit(const Problem& p) {
+  return p.page_size % kKeysPerStep == 0 || (kKeysPerStep % p.page_size == 0 && p.page_size >= kMinPageRows);
+}
+
+std::array<Condition, 8> conditions(const Problem& p, const GpuCaps& gpu) {
   const std::int64_t rows = p.q_layout == QLayout::varlen ? p.total_q : p.seqlen_q;
   return {{
       {gpu.sm == 90, FOVEA_UNSUPPORTED, "a GPU of another architecture", "SM90", "wgmma exists there alone"},
@@ -33,13 +39,10 @@ std::array<Condition, 9> conditions(const Problem& p, const GpuCaps& gpu) {
        "bf16 or f16, and out in the same", "it is compiled for these"},
       {std::max(p.head_dim_qk, p.head_dim_v) <= 128 && p.head_dim_qk % 8 == 0 && p.head_dim_v % 8 == 0, FOVEA_HEAD_DIM,
        "these head dims", "multiples of 8 up to 128", "its tiles are 64 or 128 columns wide, and rows whole 16 bytes"},
-      {gpu.model || fills_tiles(p), FOVEA_HEAD_DIM, "these head dims on backend cuda",
-       "64 or 128, the same for k and v", "others have run on no GPU yet"},
-      {p.mask == HeadMode::absent && p.bias == HeadMode::absent && p.softcap == 0.0F && p.softmax_scale > 0.0F,
-       FOVEA_UNSUPPORTED, "a mask, a bias, a softcap or a scale that is not positive", "none of these",
-       "its scores go straight into the exponent"},
-      {p.kv_layout != KvLayout::paged, FOVEA_UNSUPPORTED, "paged k and v", "dense or packed ones",
-       "its loads follow one stride"},
+      {p.mask == HeadMode::absent && p.bias == HeadMode::absent, FOVEA_UNSUPPORTED, "a mask or a bias", "neither",
+       "scores stay in registers, in an order of their own"},
+      {p.kv_layout != KvLayout::paged || pages_fit(p), FOVEA_UNSUPPORTED, "pages of this size",
+       "16, 32, 64 or multiples of 128 keys", "TMA brings whole pages, or 128 keys of one"},
       {p.align_qkv >= 16 && p.unit_stride_d && p.forward_strides, FOVEA_ALIGNMENT, "these strides",
        "positive strides, rows at multiples of 16 bytes", "TMA knows no others"},
       {p.align_out >= 16, FOVEA_ALIGNMENT, "rows of out at this alignment", "multiples of 16 bytes",
@@ -80,6 +83,8 @@ FwdSpec fwd_wgmma_spec(const Problem& p) {
   });
   FwdSpec spec;
   spec.element = spec.out = element_of(p.dtype);
+  spec.score = p.softcap == 0.0F && p.softmax_scale > 0.0F ? ScoreForm::scaled : ScoreForm::general;
+  spec.loads = p.kv_layout == KvLayout::paged ? Loads::paged : Loads::vector;
   spec.head_dim_qk = spec.head_dim_v = static_cast<i32>(tile_width(p));
   spec.store = Store::stmatrix;
   spec.tile_m = row->tile_m;
@@ -102,6 +107,13 @@ std::vector<FwdSpec> standard_fwd_wgmma_specs(int sm) {
         problem.head_dim_qk = problem.head_dim_v = head_dim;
         problem.seqlen_q = problem.total_q = queries;
         specs.push_back(fwd_wgmma_spec(problem));
+        if (dtype != FOVEA_BF16 || queries != kMinRows) continue;
+        Problem capped = problem;
+        capped.softcap = 30.0F;
+        Problem paged = problem;
+        paged.kv_layout = KvLayout::paged;
+        paged.page_size = kKeysPerStep;
+        for (const Problem& other : {capped, paged}) specs.push_back(fwd_wgmma_spec(other));
       }
     }
   }

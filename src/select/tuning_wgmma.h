@@ -21,16 +21,16 @@ struct WgmmaTuning {
 
 inline constexpr std::array kWgmmaTuning{
     WgmmaTuning{WgmmaKeys::even, 64, 1024, 192, 128, 4,
-                "H200, 2026-11-28: S 1k to 16k 1.01 to 1.20x the speed of 128 rows; 2 stages lose up to 9%"},
+                "H200, 2026-11-28: S 1k to 16k 1.03, 1.07, 1.14, 1.14x the speed of 128 rows; 2 stages lose up to 9%"},
     WgmmaTuning{WgmmaKeys::uneven, 64, 2048, 192, 128, 4,
-                "H200, 2026-11-28: causal S 2k, 4k, 16k 1.01, 1.05, 1.13x the speed of 128 rows; S 1k 0.86x"},
-    WgmmaTuning{WgmmaKeys::even, 128, 2048, 192, 128, 2,
-                "H200, 2026-11-28: S 2k to 16k 1.01 to 1.05x the speed of 128 rows; S 1k 0.92x"},
+                "H200, 2026-11-28: causal S 2k, 4k, 8k 1.06, 1.04, 1.05x the speed of 128 rows; S 1k 0.99x"},
+    WgmmaTuning{WgmmaKeys::even, 128, 8192, 192, 128, 2,
+                "H200, 2026-11-28: S 8k, 16k 0.99 to 1.06x the speed of 128 rows; S 1k, 2k, 4k 0.89, 0.96, 0.97x"},
     WgmmaTuning{WgmmaKeys::uneven, 64, 0, 128, 128, 4, "H200, 2026-11-28: S 1k 1.08x the speed of 2 stages"},
     WgmmaTuning{WgmmaKeys::even, 64, 0, 128, 128, 4, "H200, 2026-11-28: S 1k 1.14x the speed of 2 stages"},
     WgmmaTuning{WgmmaKeys::uneven, 128, 0, 128, 128, 2,
-                "H200, 2026-11-28: causal S 1k to 16k, best of 64, 96 and 128 keys; 192 rows lose 4 to 20%"},
-    WgmmaTuning{WgmmaKeys::even, 128, 0, 128, 128, 2, "H200, 2026-11-28: S 1k, best of 64, 96 and 128 keys"},
+                "H200, 2026-11-28: causal S 1k to 16k, best of 64, 96 and 128 keys; 192 rows lose 4 to 11%"},
+    WgmmaTuning{WgmmaKeys::even, 128, 0, 128, 128, 2, "H200, 2026-11-28: S 1k, best of 64, 96, 128 and 160 keys"},
 };
 
 }  // namespace fovea

@@ -194,6 +194,23 @@ TEST(FwdWgmma, RunsUnderEveryLandingAndSchedule) {
   }
 }
 
+// 64 rows of a tile of 192 see other blocks than the next 64, or none; of the last tile some are not there at all.
+TEST(FwdWgmma, WarpgroupsSkipBlocksThatTheirRowsDoNotSee) {
+  for (const Shape& shape : {Shape{1, 450, 480, 2, 1, -70, 0}, Shape{1, 500, 90, 2, 1, -kFarKeys, kFarKeys},
+                             Shape{2, 400, 330, 1, 1, -20, -10}, Shape{1, 390, 700, 1, 1, -kFarKeys, 0}}) {
+    for (const LaunchConfig& config : adversaries({})) {
+      Call<kM192> narrow(shape);
+      const Report first = narrow.run_on(config, 1);
+      ASSERT_FALSE(first.fault) << text(first);
+      EXPECT_LE(narrow.worst(), kLimit);
+    }
+    Call<kWide192> wide(shape);
+    const Report second = wide.run_on({.seed = 2}, 1);
+    ASSERT_FALSE(second.fault) << text(second);
+    EXPECT_LE(wide.worst(), kLimit);
+  }
+}
+
 // Causal, 140 rows and keys: row i sees keys up to i. Rows before a key with Inf or NaN keep their bits.
 TEST(FwdWgmma, VThatIsNotFiniteReachesTheRowsThatSeeItAlone) {
   constexpr f32 kInf = std::numeric_limits<f32>::infinity();

@@ -183,7 +183,7 @@ Verdict on_sm90(Problem p) {
 }
 
 // Every refusal says what serves instead.
-TEST(SelectWgmma, ServesDenseCallsOnSm90AndSendsTheRestToFwdMma) {
+TEST(SelectWgmma, ServesCallsOnSm90AndSendsTheRestToFwdMma) {
   Caps caps;
   caps.gpu = architecture_caps(90);
   caps.gpu.model = true;
@@ -201,8 +201,10 @@ TEST(SelectWgmma, ServesDenseCallsOnSm90AndSendsTheRestToFwdMma) {
     EXPECT_TRUE(supports_fwd_mma(p, caps).served) << what;
   };
   refused("mask", FOVEA_UNSUPPORTED, [](Problem& p) { p.mask = HeadMode::broadcast; });
-  refused("softcap", FOVEA_UNSUPPORTED, [](Problem& p) { p.softcap = 3.0F; });
-  refused("pages", FOVEA_UNSUPPORTED, [](Problem& p) { p.kv_layout = KvLayout::paged, p.page_size = 16; });
+  refused("bias", FOVEA_UNSUPPORTED, [](Problem& p) { p.bias = HeadMode::broadcast; });
+  for (const int page_size : {1, 8, 48, 96, 192}) {
+    refused("pages", FOVEA_UNSUPPORTED, [&](Problem& p) { p.kv_layout = KvLayout::paged, p.page_size = page_size; });
+  }
   refused("head dim", FOVEA_HEAD_DIM, [](Problem& p) { p.head_dim_qk = 192; });
   refused("odd head dim", FOVEA_HEAD_DIM, [](Problem& p) { p.head_dim_v = 60; });
   refused("out", FOVEA_DTYPE, [](Problem& p) { p.out_dtype = FOVEA_F32; });
@@ -216,9 +218,19 @@ TEST(SelectWgmma, ServesDenseCallsOnSm90AndSendsTheRestToFwdMma) {
   narrow.head_dim_qk = 96, narrow.head_dim_v = 40;
   EXPECT_TRUE(supports_fwd_wgmma(narrow, caps).served);
   EXPECT_EQ(fwd_wgmma_spec(narrow).head_dim_v, 128);
-  caps.gpu.model = false;
-  narrow.device = FOVEA_DEVICE_CUDA;
-  EXPECT_EQ(supports_fwd_wgmma(narrow, caps).refusal.why, "others have run on no GPU yet");
+  Problem general = plain;
+  general.softcap = 3.0F;
+  EXPECT_TRUE(supports_fwd_wgmma(general, caps).served);
+  EXPECT_EQ(fwd_wgmma_spec(general).score, ScoreForm::general);
+  general.softcap = 0.0F, general.softmax_scale = 0.0F;
+  EXPECT_EQ(fwd_wgmma_spec(general).score, ScoreForm::general);
+  Problem paged = plain;
+  paged.kv_layout = KvLayout::paged;
+  for (const int page_size : {16, 32, 64, 128, 384}) {
+    paged.page_size = page_size;
+    EXPECT_TRUE(supports_fwd_wgmma(paged, caps).served) << page_size;
+    EXPECT_EQ(fwd_wgmma_spec(paged).loads, Loads::paged);
+  }
   caps.gpu = architecture_caps(80);
   caps.gpu.model = true;
   EXPECT_EQ(supports_fwd_wgmma(plain, caps).refusal.allowed, "SM90");
@@ -229,7 +241,7 @@ TEST(SelectWgmma, EveryTuningRowIsReachedIsWellFormedAndFits) {
   Problem p = problem(FOVEA_BF16);
   for (const std::int64_t head_dim : {64, 128}) {
     for (const bool causal : {false, true}) {
-      for (const std::int64_t queries : {64, 1023, 1024, 2047, 2048, 16384}) {
+      for (const std::int64_t queries : {64, 1023, 1024, 2047, 2048, 8192, 16384}) {
         p.head_dim_qk = p.head_dim_v = head_dim;
         p.causal = causal;
         p.seqlen_q = queries;

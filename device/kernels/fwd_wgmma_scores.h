@@ -1,0 +1,57 @@
+// A warp's scores in the registers of a wgmma accumulator: 16 rows, of which a lane holds columns of two.
+#pragma once
+
+#include "attention/sequence.h"
+#include "attention/softmax.h"
+#include "tile/wgmma.h"
+
+namespace fovea::kernels {
+
+// The largest of `before` and the lane's scores of one of its rows, found in four chains.
+template <i32 kColumns>
+FOVEA_INLINE f32 lane_maximum(const WgmmaAcc<kColumns>& s, i32 half, f32 before) {
+  Array<f32, 4> chain{{isa::max(before, s.at(0, half, 0)), s.at(0, half, 1), s.at(1, half, 0), s.at(1, half, 1)}};
+  FOVEA_UNROLL
+  for (i32 i = 4; i < kColumns / 4; ++i) chain[i % 4] = isa::max(chain[i % 4], s.at(i / 2, half, i % 2));
+  return isa::max(isa::max(chain[0], chain[1]), isa::max(chain[2], chain[3]));
+}
+
+// Products -> scores, where the exponent does not take the scale.
+template <i32 kColumns>
+FOVEA_INLINE void transform_scores(WgmmaAcc<kColumns>& s, const FwdParams& p) {
+  if (p.softcap == 0.0F) {
+    FOVEA_UNROLL
+    for (i32 i = 0; i < kColumns / 2; ++i) s.reg[i] *= p.scale;
+  } else {
+    FOVEA_UNROLL
+    for (i32 i = 0; i < kColumns / 2; ++i) s.reg[i] = capped_score(s.reg[i], p);
+  }
+}
+
+// A bit for each of a lane's columns of a row, lowest first: those of the first `keys` from its first column on.
+template <i32 kColumns>
+FOVEA_INLINE u32 columns_below(i32 keys) {
+  static_assert(kColumns <= 128);
+  const i32 inside = max(0, min(keys, kColumns));
+  const u32 count = static_cast<u32>(inside / 8 * 2 + min(inside % 8, 2));
+  return count == 32U ? 0xffffffffU : (1U << count) - 1U;
+}
+
+// Hides, by -inf, the scores of keys that the lane's rows do not see. `query` is that of its first row, `key0` the
+// block's first key. A bit per column takes one predicate each; comparisons take three instructions.
+template <i32 kColumns>
+FOVEA_INLINE void hide_scores(WgmmaAcc<kColumns>& s, const FwdSequence& seq, i32 query, i32 key0) {
+  const i32 first = key0 + 2 * static_cast<i32>(isa::laneid() & 3U);
+  FOVEA_UNROLL
+  for (i32 half = 0; half < 2; ++half) {
+    const i32 begin = query + 8 * half + seq.left - first;
+    const i32 end = min(seq.kv_used, query + 8 * half + seq.right + 1) - first;
+    const u32 visible = columns_below<kColumns>(end) & ~columns_below<kColumns>(begin);
+    FOVEA_UNROLL
+    for (i32 i = 0; i < kColumns / 4; ++i) {
+      if ((visible >> static_cast<u32>(i) & 1U) == 0U) s.at(i / 2, half, i % 2) = kMinusInfinity;
+    }
+  }
+}
+
+}  // namespace fovea::kernels
