@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """fovea against PyTorch's attention backends on this GPU: one run, shape by shape, in turns of random order.
 
-Grid: batch * seqlen = 16384 tokens, heads * head dim = 2048, head dims 64 and 128, lengths 1k to 16k, causal and not.
+Grid: batch * seqlen = 16384 tokens, heads * head dim = 2048, lengths 1k to 16k, causal and not.
 Before a point is timed, fovea and FlashAttention-2 are compared. A time is the second smallest of several medians of
 CUDA-event times; TFLOP/s count 4 * pairs * D operations, half of the pairs when causal. Needs torch with CUDA.
 
-bench_gpu.py [--rounds N] [--markdown FILE] [--quick]; FOVEA_LIB_DIR names the directory of libfovea.so.
+bench_gpu.py [--rounds N] [--markdown FILE] [--quick] [--head-dims 64 128 256]; FOVEA_LIB_DIR names the directory of libfovea.so.
 """
 
 import argparse
@@ -95,6 +95,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--markdown", type=pathlib.Path)
+    parser.add_argument("--head-dims", type=int, nargs="+", default=[64, 128])
     parser.add_argument("--quick", action="store_true", help="lengths 2k and 8k only")
     options = parser.parse_args()
     lines = [f"{torch.cuda.get_device_name()}, {datetime.date.today()}, torch {torch.__version__}, bf16, TFLOP/s", ""]
@@ -102,7 +103,7 @@ def main():
     ratios = {}
     print("\n".join(lines), flush=True)
     with fovea_abi.Library().context() as context:
-        for head_dim in (64, 128):
+        for head_dim in options.head_dims:
             for causal in (False, True):
                 for seqlen in (2048, 8192) if options.quick else (1024, 2048, 4096, 8192, 16384):
                     rate = measure(context, head_dim, seqlen, causal, options.rounds)

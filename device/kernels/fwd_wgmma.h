@@ -13,6 +13,7 @@ template <FwdSpec kSpec>
 FOVEA_INLINE void fwd_wgmma(const FwdWgmmaParams& p) {
   static_assert(well_formed(kSpec) && kSpec.family == Family::wgmma);
   constexpr bool kThree = kSpec.tile_m == 192;
+  constexpr bool kWide = kSpec.head_dim_v > 128;
   const WgmmaRing<kSpec> ring(SmemPtr{isa::smem_base()});
   if (isa::tid_x() == 0) {
     ring.init();
@@ -20,10 +21,10 @@ FOVEA_INLINE void fwd_wgmma(const FwdWgmmaParams& p) {
   }
   isa::syncthreads();
   if (isa::tid_x() < 128U) {
-    isa::setmaxnreg_dec<kThree ? 32 : 72>();
+    isa::setmaxnreg_dec<(kThree ? 32 : (kWide ? 40 : 72))>();
     if (isa::tid_x() < 32U) Producer<kSpec>(p, ring).run();
   } else {
-    isa::setmaxnreg_inc<kThree ? 160 : 216>();
+    isa::setmaxnreg_inc<(kThree ? 160 : (kWide ? 232 : 216))>();
     Consumer<kSpec>(p, ring, isa::tid_x() / 128U - 1U).run();
   }
 }

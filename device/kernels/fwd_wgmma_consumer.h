@@ -61,8 +61,9 @@ class Consumer {
     i32 behind;
   };
 
-  // Of three consumers one often sees a block less than the tile, or has no rows at all; two seldom differ.
-  static constexpr bool kOwnBlocks = kSpec.tile_m > 128;
+  // One of three consumers, or one of two whose blocks are no longer than its rows, often sees a block less than the
+  // tile; one of three often has no rows at all.
+  static constexpr bool kOwnBlocks = kSpec.tile_m > 128 || kSpec.tile_n <= 64;
 
   // Those of a tile's blocks that the warpgroup's rows see; in a redo all of them, as everybody works on V.
   FOVEA_INLINE KeyBlocks own_blocks(const WgmmaWork& work, TurnKind kind) const {

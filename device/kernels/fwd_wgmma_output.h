@@ -9,59 +9,73 @@
 
 namespace fovea::kernels {
 
+// What a warp has room for: its rows, 128 columns of them at once.
 template <FwdSpec kSpec>
-inline constexpr SmemTile kWarpOut{.rows = 16, .cols = kSpec.head_dim_v};
+inline constexpr SmemTile kWarpOut{.rows = 16, .cols = kSpec.o_tile().cols};
 
-// Rows from `first` of the tensor's, as far as the tensor has them and their columns.
+// A piece of the output: the warp's 16 rows from `row` of the sequence on, columns from `col` on, in shared memory.
+struct StagedRows {
+  SmemPtr tile;
+  i32 row, col;
+};
+
+// As far as the tensor has its rows and columns.
 template <FwdSpec kSpec>
-FOVEA_INLINE void send_rows(const FwdWgmmaParams& p, const WgmmaWork& work, SmemPtr staged, i32 first) {
+FOVEA_INLINE void send_rows(const FwdWgmmaParams& p, const WgmmaWork& work, const StagedRows& staged) {
   FOVEA_UNROLL
   for (i32 panel = 0; panel < kWarpOut<kSpec>.panels(); ++panel) {
-    if (64 * panel >= p.fwd.head_dim_v) break;
-    isa::tma_store_4d(&p.out, staged + static_cast<u32>(panel) * kWarpOut<kSpec>.panel_bytes(), 64 * panel,
-                      work.seq.q_begin + first, work.tile.head_q, work.seq.q_batch);
+    const i32 col = staged.col + 64 * panel;
+    if (col >= p.fwd.head_dim_v) break;
+    isa::tma_store_4d(&p.out, staged.tile + static_cast<u32>(panel) * kWarpOut<kSpec>.panel_bytes(), col,
+                      work.seq.q_begin + staged.row, work.tile.head_q, work.seq.q_batch);
   }
   isa::bulk_commit_group();
 }
 
-// Those that the sequence has, in pieces of 16 bytes.
+// The rows that the sequence has, in pieces of 16 bytes.
 template <FwdSpec kSpec>
-FOVEA_INLINE void copy_rows(const FwdWgmmaParams& p, const WgmmaWork& work, SmemPtr staged, i32 first) {
-  constexpr i32 kPieces = kSpec.head_dim_v / 8;
+FOVEA_INLINE void copy_rows(const FwdWgmmaParams& p, const WgmmaWork& work, const StagedRows& staged) {
+  constexpr i32 kPieces = kWarpOut<kSpec>.cols / 8;
   FOVEA_ROLLED
   for (i32 i = static_cast<i32>(isa::laneid()); i < kWarpOut<kSpec>.rows * kPieces; i += 32) {
-    const i32 row = first + i / kPieces;
+    const i32 row = staged.row + i / kPieces;
     if (row >= work.seq.q_rows) break;
-    const u32 piece = static_cast<u32>(i % kPieces * 8);
-    if (static_cast<i32>(piece) >= p.fwd.head_dim_v) continue;
-    const i64 element = row_place<kSpec>(p.fwd, work.seq, work.tile, row).out + piece;
-    isa::st_global<U32x4>(static_cast<u16*>(p.fwd.out.data) + element,
-                          isa::ld_shared<U32x4>(staged + kWarpOut<kSpec>.offset(static_cast<u32>(i / kPieces), piece)));
+    const i32 piece = i % kPieces * 8;
+    if (staged.col + piece >= p.fwd.head_dim_v) continue;
+    const i64 element = row_place<kSpec>(p.fwd, work.seq, work.tile, row).out + staged.col + piece;
+    const u32 from = kWarpOut<kSpec>.offset(static_cast<u32>(i / kPieces), static_cast<u32>(piece));
+    isa::st_global<U32x4>(static_cast<u16*>(p.fwd.out.data) + element, isa::ld_shared<U32x4>(staged.tile + from));
   }
 }
 
-// `tile_row` is the warp's first in the tile, `staged` its part of shared memory, which may still be on its way from
-// the tile before. `again`: over what was written of the same rows.
+// `tile_row` is the warp's first in the tile, `staged` its part of shared memory, from which earlier rows may still be
+// on their way. `again`: over what was written of the same rows.
 template <FwdSpec kSpec>
 FOVEA_INLINE void store_rows(const FwdWgmmaParams& p, const WgmmaWork& work, SmemPtr staged, i32 tile_row,
                              const WgmmaAcc<kSpec.head_dim_v>& o, bool again) {
+  constexpr i32 kCols = kWarpOut<kSpec>.cols;
   const i32 first = work.tile.row0 + tile_row;
-  if (isa::laneid() == 0) {
-    if (again) isa::bulk_wait_group<0>();
-    isa::bulk_wait_group_read<0>();
-  }
-  isa::bar_warp_sync(0xffffffffU);
   const LdmatrixView<kWarpOut<kSpec>, LdmatrixPattern::a_row_major> view(staged);
   FOVEA_UNROLL
-  for (i32 step = 0; step < kSpec.head_dim_v / 16; ++step) {
-    store_matrix<Store::stmatrix>(view, 0, static_cast<u32>(16 * step), FragA{as_a_operand<kSpec.out>(o, step).reg});
-  }
-  isa::fence_proxy_async_shared_cta();
-  isa::bar_warp_sync(0xffffffffU);
-  if (p.fwd.cu_q == nullptr || first + 16 <= work.seq.q_rows) {
-    if (isa::laneid() == 0 && first < work.seq.q_rows) send_rows<kSpec>(p, work, staged, first);
-  } else {  // packed storage: the rows behind are the next sequence's
-    copy_rows<kSpec>(p, work, staged, first);
+  for (i32 col = 0; col < kSpec.head_dim_v; col += kCols) {
+    if (isa::laneid() == 0) {
+      if (again) isa::bulk_wait_group<0>();
+      isa::bulk_wait_group_read<0>();
+    }
+    isa::bar_warp_sync(0xffffffffU);
+    FOVEA_UNROLL
+    for (i32 at = 0; at < min(kCols, kSpec.head_dim_v - col); at += 16) {
+      const FragA rows{as_a_operand<kSpec.out>(o, (col + at) / 16).reg};
+      store_matrix<Store::stmatrix>(view, 0, static_cast<u32>(at), rows);
+    }
+    isa::fence_proxy_async_shared_cta();
+    isa::bar_warp_sync(0xffffffffU);
+    const StagedRows piece{staged, first, col};
+    if (p.fwd.cu_q == nullptr || first + 16 <= work.seq.q_rows) {
+      if (isa::laneid() == 0 && first < work.seq.q_rows) send_rows<kSpec>(p, work, piece);
+    } else {  // packed storage: the rows behind are the next sequence's
+      copy_rows<kSpec>(p, work, piece);
+    }
   }
 }
 

@@ -70,7 +70,10 @@ struct FwdSpec {
   constexpr SmemTile q_tile() const { return {.rows = tile_m, .cols = head_dim_qk}; }
   constexpr SmemTile k_tile() const { return {.rows = tile_n, .cols = head_dim_qk}; }
   constexpr SmemTile v_tile() const { return {.rows = tile_n, .cols = head_dim_v}; }
-  constexpr SmemTile o_tile() const { return {.rows = tile_m, .cols = head_dim_v}; }
+  // Family::wgmma: as many of the columns as leave shared memory one after the other.
+  constexpr SmemTile o_tile() const {
+    return {.rows = tile_m, .cols = family == Family::wgmma && head_dim_v > 128 ? 128 : head_dim_v};
+  }
   constexpr u32 bias_tile_bytes() const { return bias_tiles ? static_cast<u32>(2 * tile_m * tile_n) : 0U; }
 };
 
@@ -130,8 +133,9 @@ constexpr u64 digest(const FwdSpec& spec) {
 
 // What fwd_wgmma relies on.
 constexpr bool well_formed_wgmma(const FwdSpec& spec) {
-  const bool products = (spec.tile_n == 64 || spec.tile_n == 128) && spec.tile_m % 64 == 0 && spec.tile_m <= 192;
-  const bool head_dims = spec.head_dim_qk == spec.head_dim_v && (spec.head_dim_v == 64 || spec.head_dim_v == 128);
+  const bool products = spec.tile_n % 32 == 0 && spec.tile_n <= 128 && spec.tile_m % 64 == 0 && spec.tile_m <= 192;
+  const auto width = [](i32 cols) { return cols == 64 || cols == 128 || cols == 192 || cols == 256; };
+  const bool head_dims = width(spec.head_dim_qk) && width(spec.head_dim_v);
   return products && head_dims && spec.rows_per_warp == 16 && spec.stages >= 2 && spec.element != Element::fp32 &&
          spec.out == spec.element && !spec.views() && spec.loads != Loads::any && spec.rows == Rows::head;
 }

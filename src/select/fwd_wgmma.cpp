@@ -22,13 +22,30 @@ struct Condition {
   const char* why;
 };
 
-// Columns of its tiles; TMA fills those past the head dims with zeros.
-std::int64_t tile_width(const Problem& p) { return std::max(p.head_dim_qk, p.head_dim_v) <= 64 ? 64 : 128; }
+// Columns of its tiles of k and of v; TMA fills those past the head dims with zeros.
+struct Widths {
+  i32 qk, v;
+};
+constexpr Widths kWidths[] = {{64, 64}, {128, 128}, {192, 128}, {192, 192}, {256, 256}};
+const Widths& widths(const Problem& p) {
+  const auto fits = [&](const Widths& w) { return p.head_dim_qk <= w.qk && p.head_dim_v <= w.v; };
+  return *std::find_if(std::begin(kWidths), std::end(kWidths) - 1, fits);
+}
+
+const WgmmaTuning& tuning_for(const Problem& p) {
+  const WgmmaKeys keys = has_even_tiles(p) ? WgmmaKeys::even : WgmmaKeys::uneven;
+  const std::int64_t queries =
+      p.q_layout == QLayout::varlen ? p.total_q / std::max<std::int64_t>(p.batch, 1) : p.seqlen_q;
+  const i32 width = widths(p).qk;
+  return *std::find_if(kWgmmaTuning.begin(), kWgmmaTuning.end() - 1, [&](const WgmmaTuning& t) {
+    return (t.keys == keys || t.keys == WgmmaKeys::any) && width <= t.max_head_dim && queries >= t.min_queries;
+  });
+}
 
 // Boxes of TMA are whole pages, or lie inside one.
-constexpr i32 kKeysPerStep = 128;
 bool pages_fit(const Problem& p) {
-  return p.page_size % kKeysPerStep == 0 || (kKeysPerStep % p.page_size == 0 && p.page_size >= kMinPageRows);
+  const std::int64_t keys = tuning_for(p).tile_n;
+  return p.page_size % keys == 0 || (keys % p.page_size == 0 && p.page_size >= kMinPageRows);
 }
 
 std::array<Condition, 8> conditions(const Problem& p, const GpuCaps& gpu) {
@@ -37,12 +54,13 @@ std::array<Condition, 8> conditions(const Problem& p, const GpuCaps& gpu) {
       {gpu.sm == 90, FOVEA_UNSUPPORTED, "a GPU of another architecture", "SM90", "wgmma exists there alone"},
       {(p.dtype == FOVEA_BF16 || p.dtype == FOVEA_F16) && p.out_dtype == p.dtype, FOVEA_DTYPE, "other dtypes",
        "bf16 or f16, and out in the same", "it is compiled for these"},
-      {std::max(p.head_dim_qk, p.head_dim_v) <= 128 && p.head_dim_qk % 8 == 0 && p.head_dim_v % 8 == 0, FOVEA_HEAD_DIM,
-       "these head dims", "multiples of 8 up to 128", "its tiles are 64 or 128 columns wide, and rows whole 16 bytes"},
+      {std::max(p.head_dim_qk, p.head_dim_v) <= 256 && p.head_dim_qk % 8 == 0 && p.head_dim_v % 8 == 0, FOVEA_HEAD_DIM,
+       "these head dims", "multiples of 8 up to 256", "TMA wants rows of whole 16 bytes"},
       {p.mask == HeadMode::absent && p.bias == HeadMode::absent, FOVEA_UNSUPPORTED, "a mask or a bias", "neither",
        "scores stay in registers, in an order of their own"},
       {p.kv_layout != KvLayout::paged || pages_fit(p), FOVEA_UNSUPPORTED, "pages of this size",
-       "16, 32, 64 or multiples of 128 keys", "TMA brings whole pages, or 128 keys of one"},
+       "16, 32, 64 or multiples of 128 keys (192 dims: 16, 32 or multiples of 96; 256 dims: 16, 32 or multiples of 64)",
+       "TMA brings whole pages, or a step's keys out of one"},
       {p.align_qkv >= 16 && p.unit_stride_d && p.forward_strides, FOVEA_ALIGNMENT, "these strides",
        "positive strides, rows at multiples of 16 bytes", "TMA knows no others"},
       {p.align_out >= 16, FOVEA_ALIGNMENT, "rows of out at this alignment", "multiples of 16 bytes",
@@ -75,21 +93,17 @@ Verdict supports_fwd_wgmma(const Problem& p, const Caps& caps) {
 bool has_even_tiles(const Problem& p) { return !p.causal && !p.has_window_left && !p.has_window_right; }
 
 FwdSpec fwd_wgmma_spec(const Problem& p) {
-  const WgmmaKeys keys = has_even_tiles(p) ? WgmmaKeys::even : WgmmaKeys::uneven;
-  const std::int64_t queries =
-      p.q_layout == QLayout::varlen ? p.total_q / std::max<std::int64_t>(p.batch, 1) : p.seqlen_q;
-  const auto* const row = std::find_if(kWgmmaTuning.begin(), kWgmmaTuning.end(), [&](const WgmmaTuning& t) {
-    return t.keys == keys && tile_width(p) <= t.max_head_dim && queries >= t.min_queries;
-  });
+  const WgmmaTuning& tuning = tuning_for(p);
   FwdSpec spec;
   spec.element = spec.out = element_of(p.dtype);
   spec.score = p.softcap == 0.0F && p.softmax_scale > 0.0F ? ScoreForm::scaled : ScoreForm::general;
   spec.loads = p.kv_layout == KvLayout::paged ? Loads::paged : Loads::vector;
-  spec.head_dim_qk = spec.head_dim_v = static_cast<i32>(tile_width(p));
+  spec.head_dim_qk = widths(p).qk;
+  spec.head_dim_v = widths(p).v;
   spec.store = Store::stmatrix;
-  spec.tile_m = row->tile_m;
-  spec.tile_n = row->tile_n;
-  spec.stages = row->stages;
+  spec.tile_m = tuning.tile_m;
+  spec.tile_n = tuning.tile_n;
+  spec.stages = tuning.stages;
   spec.rows_per_warp = 16;
   spec.family = Family::wgmma;
   return spec;
@@ -101,18 +115,19 @@ std::vector<FwdSpec> standard_fwd_wgmma_specs(int sm) {
   Problem problem;
   problem.batch = 1;
   for (const fovea_dtype dtype : {FOVEA_BF16, FOVEA_F16}) {
-    for (const std::int64_t head_dim : {64, 128}) {
-      for (const std::int64_t queries : {kMinRows, std::int64_t{4096}}) {
+    for (const std::int64_t head_dim : {64, 128, 192, 256}) {
+      for (const std::int64_t queries : {kMinRows, std::int64_t{16384}}) {
+        if ((head_dim > 64 && queries != kMinRows) || (head_dim > 128 && dtype != FOVEA_BF16)) continue;
         problem.dtype = problem.out_dtype = dtype;
         problem.head_dim_qk = problem.head_dim_v = head_dim;
         problem.seqlen_q = problem.total_q = queries;
         specs.push_back(fwd_wgmma_spec(problem));
-        if (dtype != FOVEA_BF16 || queries != kMinRows) continue;
+        if (dtype != FOVEA_BF16 || queries != kMinRows || head_dim > 128) continue;
         Problem capped = problem;
         capped.softcap = 30.0F;
         Problem paged = problem;
         paged.kv_layout = KvLayout::paged;
-        paged.page_size = kKeysPerStep;
+        paged.page_size = kMinPageRows;
         for (const Problem& other : {capped, paged}) specs.push_back(fwd_wgmma_spec(other));
       }
     }

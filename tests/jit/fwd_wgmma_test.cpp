@@ -12,7 +12,7 @@
 namespace fovea::testing {
 namespace {
 
-// Three consumers leave 160 registers to each and 32 to the producer: some words spill.
+// Three consumers leave 160 registers to each and 32 to the producer, wide heads 40 to the producer: some words spill.
 TEST(FwdWgmmaSource, CompilesWithoutSerialProductsAndTwoConsumersWithoutSpills) {
   ScratchDirectory scratch;
   Jit jit(toy_config(scratch.path() + "/cache"), 0, embedded_bundle());
@@ -27,7 +27,7 @@ TEST(FwdWgmmaSource, CompilesWithoutSerialProductsAndTwoConsumersWithoutSpills) 
     ASSERT_TRUE(resources.ok());
     if (!resources.value()) continue;  // this NVRTC prints none
     EXPECT_EQ(resources.value()->find("C75"), std::string::npos) << *resources.value();
-    if (spec.tile_m == 192) continue;
+    if (spec.tile_m == 192 || spec.head_dim_v > 128) continue;
     EXPECT_NE(resources.value()->find(" 0 bytes spill stores"), std::string::npos) << *resources.value();
   }
 }

@@ -205,7 +205,6 @@ TEST(SelectWgmma, ServesCallsOnSm90AndSendsTheRestToFwdMma) {
   for (const int page_size : {1, 8, 48, 96, 192}) {
     refused("pages", FOVEA_UNSUPPORTED, [&](Problem& p) { p.kv_layout = KvLayout::paged, p.page_size = page_size; });
   }
-  refused("head dim", FOVEA_HEAD_DIM, [](Problem& p) { p.head_dim_qk = 192; });
   refused("odd head dim", FOVEA_HEAD_DIM, [](Problem& p) { p.head_dim_v = 60; });
   refused("out", FOVEA_DTYPE, [](Problem& p) { p.out_dtype = FOVEA_F32; });
   refused("alignment", FOVEA_ALIGNMENT, [](Problem& p) { p.align_qkv = 8; });
@@ -218,6 +217,13 @@ TEST(SelectWgmma, ServesCallsOnSm90AndSendsTheRestToFwdMma) {
   narrow.head_dim_qk = 96, narrow.head_dim_v = 40;
   EXPECT_TRUE(supports_fwd_wgmma(narrow, caps).served);
   EXPECT_EQ(fwd_wgmma_spec(narrow).head_dim_v, 128);
+  Problem wide = plain;
+  wide.head_dim_qk = 184, wide.head_dim_v = 128;
+  EXPECT_TRUE(supports_fwd_wgmma(wide, caps).served);
+  EXPECT_EQ(fwd_wgmma_spec(wide).head_dim_qk, 192);
+  EXPECT_EQ(fwd_wgmma_spec(wide).head_dim_v, 128);
+  wide.head_dim_v = 200;
+  EXPECT_EQ(fwd_wgmma_spec(wide).head_dim_qk, 256);
   Problem general = plain;
   general.softcap = 3.0F;
   EXPECT_TRUE(supports_fwd_wgmma(general, caps).served);
@@ -239,7 +245,7 @@ TEST(SelectWgmma, ServesCallsOnSm90AndSendsTheRestToFwdMma) {
 TEST(SelectWgmma, EveryTuningRowIsReachedIsWellFormedAndFits) {
   std::set<std::uint64_t> specs;
   Problem p = problem(FOVEA_BF16);
-  for (const std::int64_t head_dim : {64, 128}) {
+  for (const std::int64_t head_dim : {64, 128, 192, 256}) {
     for (const bool causal : {false, true}) {
       for (const std::int64_t queries : {64, 1023, 1024, 2047, 2048, 8192, 16384}) {
         p.head_dim_qk = p.head_dim_v = head_dim;
@@ -252,11 +258,11 @@ TEST(SelectWgmma, EveryTuningRowIsReachedIsWellFormedAndFits) {
       }
     }
   }
-  EXPECT_EQ(specs.size(), 4U);
-  p.head_dim_qk = p.head_dim_v = 128, p.causal = false;
+  EXPECT_EQ(specs.size(), 5U);
+  p.head_dim_qk = p.head_dim_v = 64, p.causal = false;
   EXPECT_EQ(fwd_wgmma_spec(p).tile_m, 192);
-  p.q_layout = QLayout::varlen, p.batch = 16, p.total_q = p.seqlen_q = 16384;
-  EXPECT_EQ(fwd_wgmma_spec(p).tile_m, 128) << "1024 queries in a sequence";
+  p.q_layout = QLayout::varlen, p.batch = 32, p.total_q = p.seqlen_q = 16384;
+  EXPECT_EQ(fwd_wgmma_spec(p).tile_m, 128) << "512 queries in a sequence";
   for (const WgmmaTuning& row : kWgmmaTuning) EXPECT_FALSE(row.evidence.empty());
 }
 
