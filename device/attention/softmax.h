@@ -51,15 +51,15 @@ FOVEA_INLINE f32 natural_scale(const FwdParams& p) {
 // (FlashAttention-4, conditional rescaling).
 inline constexpr f32 kRescaleSlack = 8.0F;
 
-// The maximum of one row (half 0 or 1 of a block) over what was seen before and this key block.
+// The lane's part of one row's maximum (half 0 or 1 of a block) over what was seen before and this key block.
 template <i32 kKeyTiles>
-FOVEA_INLINE f32 row_max(const Array<FragC, kKeyTiles>& s, i32 half, f32 before) {
+FOVEA_INLINE f32 lane_maximum(const Array<FragC, kKeyTiles>& s, i32 half, f32 before) {
   f32 result = before;
   FOVEA_UNROLL
   for (i32 tile = 0; tile < kKeyTiles; ++tile) {
     result = isa::max(result, isa::max(s[tile].reg[2 * half], s[tile].reg[2 * half + 1]));
   }
-  return quad_max(result);
+  return result;
 }
 
 // Whether a row's maximum has outgrown the one in use; the first one always has.

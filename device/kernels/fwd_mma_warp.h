@@ -144,7 +144,8 @@ FOVEA_INLINE void transform_scores(FwdScores<kSpec>& s, const FwdParams& p) {
 }
 
 // Moves the rows whose maxima this key block outgrows, with what they accumulated so far rescaled. That some row moves
-// is decided by the warp, which row does by the row.
+// is decided by the warp, from the lanes' parts: where none has outgrown the row's maximum, the row has not. Which row
+// does is decided by the row.
 template <FwdSpec kSpec>
 FOVEA_INLINE void raise_maxima(FwdMmaWarp<kSpec>& warp, const FwdScores<kSpec>& s, const FwdParams& p) {
   using Warp = FwdMmaWarp<kSpec>;
@@ -155,7 +156,7 @@ FOVEA_INLINE void raise_maxima(FwdMmaWarp<kSpec>& warp, const FwdScores<kSpec>& 
   for (i32 block = 0; block < Warp::kRowBlocks; ++block) {
     FOVEA_UNROLL
     for (i32 half = 0; half < 2; ++half) {
-      seen[block][half] = row_max(s[block], half, warp.stats[block].max[half]);
+      seen[block][half] = lane_maximum(s[block], half, warp.stats[block].max[half]);
       rescale = rescale || outgrown(seen[block][half], warp.stats[block].max[half], scale_log2);
     }
   }
@@ -164,7 +165,7 @@ FOVEA_INLINE void raise_maxima(FwdMmaWarp<kSpec>& warp, const FwdScores<kSpec>& 
     for (i32 block = 0; block < Warp::kRowBlocks; ++block) {
       FOVEA_UNROLL
       for (i32 half = 0; half < 2; ++half) {
-        const f32 factor = raise_max(warp.stats[block], half, seen[block][half], scale_log2);
+        const f32 factor = raise_max(warp.stats[block], half, quad_max(seen[block][half]), scale_log2);
         FOVEA_UNROLL
         for (i32 n = 0; n < Warp::kOutTiles; ++n) {
           warp.o[block][n].reg[2 * half] *= factor;
