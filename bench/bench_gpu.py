@@ -5,7 +5,8 @@ Grid: batch * seqlen = 16384 tokens, heads * head dim = 2048, lengths 1k to 16k,
 Before a point is timed, fovea and FlashAttention-2 are compared. A time is the second smallest of several medians of
 CUDA-event times; TFLOP/s count 4 * pairs * D operations, half of the pairs when causal. Needs torch with CUDA.
 
-bench_gpu.py [--rounds N] [--markdown FILE] [--quick] [--head-dims 64 128 256]; FOVEA_LIB_DIR names the directory of libfovea.so.
+bench_gpu.py [--rounds N] [--markdown FILE] [--quick] [--head-dims 64 128 256]
+FOVEA_LIB_DIR names the directory of libfovea.so.
 """
 
 import argparse

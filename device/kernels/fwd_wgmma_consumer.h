@@ -61,8 +61,7 @@ class Consumer {
     i32 behind;
   };
 
-  // One of three consumers, or one of two whose blocks are no longer than its rows, often sees a block less than the
-  // tile; one of three often has no rows at all.
+  // Whether a consumer's rows often see a block less than the tile, or are not there at all.
   static constexpr bool kOwnBlocks = kSpec.tile_m > 128 || kSpec.tile_n <= 64;
 
   // Those of a tile's blocks that the warpgroup's rows see; in a redo all of them, as everybody works on V.
