@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""What masks, biases and decoding cost on this GPU: one run, contestants in turns of random order.
+"""What masks, biases, other features and decoding cost on this GPU: one run, contestants in turns of random order.
 
 scores: fovea with a bool mask or a bias against fovea without, head dims 64 and 128, S 4096.
+prefill: a window of 128 keys against the time that copying its tensors takes; packed sequences of mixed lengths against
+FlashAttention-2's; softcap and pages against the dense call without. D 64 and 128, 16384 tokens.
 decode: few query tokens over many cached keys, GQA 8:1, head dim 128, against PyTorch's cuDNN and FlashAttention-2
 backends. Buffers together are larger than the level-2 cache, or a point says so. Times are those of bench_gpu.py.
 
-bench_gpu_features.py [--set scores|decode|all] [--rounds N] [--markdown FILE]
+bench_gpu_features.py [--set scores|prefill|decode|all] [--rounds N] [--markdown FILE]
 """
 
 import argparse
@@ -20,13 +22,13 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tools" / "
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
 import fovea_abi  # noqa: E402
-from bench_gpu import best_ms, require_close  # noqa: E402
+from bench_gpu import HIDDEN, TOKENS, best_ms, require_close  # noqa: E402
 
 DEVICE = "cuda"
 
 
 def prepared(context, q, k, v, **features):
-    out = torch.full((*q.shape[:3], v.shape[3]), math.nan, device=DEVICE, dtype=q.dtype)
+    out = torch.full((*q.shape[:-1], v.shape[-1]), math.nan, device=DEVICE, dtype=q.dtype)
     stream = torch.cuda.current_stream().cuda_stream
     call = context.prepared(q=q, k=k, v=v, out=out, backend="cuda", stream=stream, **features)
     if call() != fovea_abi.OK:
@@ -86,6 +88,70 @@ def bench_scores(context, rounds):
     return lines
 
 
+def copy_bytes_per_ms(rounds):
+    """What a copy moves, read and written, with tensors of a prefill's size."""
+    source = torch.randn(TOKENS * HIDDEN * 4, device=DEVICE, dtype=torch.bfloat16)
+    target = torch.empty_like(source)
+    return 2 * source.numel() * source.element_size() / best_ms({"copy": lambda: target.copy_(source)}, rounds)["copy"]
+
+
+def window_rows(context, rounds, q, k, v, head_dim):
+    seqlen, width = q.shape[1], 128
+    call, out = prepared(context, q, k, v, window=(width - 1, 0))
+    distance = torch.arange(seqlen, device=DEVICE)[:, None] - torch.arange(seqlen, device=DEVICE)
+    mask = ((distance >= 0) & (distance < width)).expand(1, q.shape[2], seqlen, seqlen)
+    wanted = sdpa(SDPBackend.EFFICIENT_ATTENTION, q[:1], k[:1], v[:1], mask)()
+    require_close(out[:1], wanted.transpose(1, 2), f"window D {head_dim}")
+    floor = 4 * q.numel() * q.element_size() / copy_bytes_per_ms(rounds)
+    return [f"window 128 | {best_ms({'fovea': call}, rounds)['fovea']:.3f} | {floor:.3f} (copy)"]
+
+
+def packed_rows(context, rounds, q, k, v, head_dim):
+    lengths = torch.tensor([4096, 100, 3000, 1024, 17, 2048, 640, 1500, 333, 2600, 1026], dtype=torch.int32)
+    cu = torch.nn.functional.pad(lengths.cumsum(0, dtype=torch.int32), (1, 0)).to(DEVICE)
+    q, k, v = (x.reshape(-1, x.shape[2], x.shape[3])[: int(lengths.sum())] for x in (q, k, v))
+    rows = []
+    for causal in (False, True):
+        call, out = prepared(context, q, k, v, cu_seqlens_q=cu, cu_seqlens_kv=cu, causal=causal)
+        longest = int(lengths.max())
+        peer = lambda: torch.ops.aten._flash_attention_forward(  # noqa: E731
+            q, k, v, cu, cu, longest, longest, 0.0, causal, False
+        )[0]
+        require_close(out, peer(), f"packed D {head_dim}")
+        ms = best_ms({"fovea": call, "FA2": peer}, rounds)
+        rows.append(f"packed{', causal' if causal else ''} | {ms['fovea']:.3f} | {ms['FA2']:.3f} (FlashAttention-2)")
+    return rows
+
+
+def other_rows(context, rounds, q, k, v, head_dim):
+    batch, seqlen = q.shape[:2]
+    plain, expected = prepared(context, q, k, v)
+    calls = {"none": plain, "softcap": prepared(context, q, k, v, softcap=30.0)[0]}
+    for size in (16, 128):
+        pages = batch * seqlen // size
+        order = torch.randperm(pages, device=DEVICE)
+        table = order.to(torch.int32).reshape(batch, seqlen // size)
+        paged_k, paged_v = (torch.empty_like(x).reshape(pages, size, *x.shape[2:]) for x in (k, v))
+        paged_k[order], paged_v[order] = k.reshape(paged_k.shape), v.reshape(paged_v.shape)
+        used = torch.full((batch,), seqlen, device=DEVICE, dtype=torch.int32)
+        calls[f"pages of {size}"], out = prepared(context, q, paged_k, paged_v, page_table=table, seqused_kv=used)
+        require_close(out, expected, f"pages of {size} D {head_dim}")
+    ms = best_ms(calls, rounds)
+    return [f"{name} | {ms[name]:.3f} | {ms['none']:.3f} (without)" for name in calls if name != "none"]
+
+
+def bench_prefill(context, rounds):
+    lines = ["| prefill | D | ms | against ms |", "|---|---|---|---|"]
+    for head_dim in (64, 128):
+        shape = (TOKENS // 4096, 4096, HIDDEN // head_dim, head_dim)
+        q, k, v = (torch.randn(shape, device=DEVICE, dtype=torch.bfloat16) for _ in range(3))
+        for rows in (window_rows, packed_rows, other_rows):
+            for row in rows(context, rounds, q, k, v, head_dim):
+                name, rest = row.split(" | ", 1)
+                lines.append(f"| {name} | {head_dim} | {rest} |")
+    return lines
+
+
 def bench_decode(context, rounds):
     points = ((1, 8192, 1), (1, 131072, 1), (32, 8192, 1), (128, 8192, 1), (32, 8192, 8), (1, 8192, 8))
     lines = ["| decode, GQA 64/8, D 128 | fovea us | GB/s | cuDNN us | FA2 us | fovea/cuDNN time |"]
@@ -109,14 +175,14 @@ def bench_decode(context, rounds):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--set", choices=["scores", "decode", "all"], default="all")
+    parser.add_argument("--set", choices=["scores", "prefill", "decode", "all"], default="all")
     parser.add_argument("--rounds", type=int, default=6)
     parser.add_argument("--markdown", type=pathlib.Path)
     options = parser.parse_args()
     context = fovea_abi.Library().context()
     torch.manual_seed(7)
     lines = [f"{torch.cuda.get_device_name()}, torch {torch.__version__}", ""]
-    for what, bench in (("scores", bench_scores), ("decode", bench_decode)):
+    for what, bench in (("scores", bench_scores), ("prefill", bench_prefill), ("decode", bench_decode)):
         if options.set in (what, "all"):
             lines += [*bench(context, options.rounds), ""]
     print("\n".join(lines))
