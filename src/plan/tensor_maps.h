@@ -16,6 +16,8 @@ struct RowMap {
   std::uint64_t dim[4] = {};
   std::uint64_t stride_bytes[3] = {};  // of s, h and b
   std::uint32_t box_rows = 0;
+
+  bool operator==(const RowMap&) const = default;
 };
 
 struct ForwardMaps {

@@ -2,10 +2,8 @@
 #include "backend/cuda/forward.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "backend/cuda/launch.h"
-#include "backend/cuda/tensor_map.h"
 #include "core/text.h"
 #include "device/spec/fwd_wgmma_params.h"
 #include "plan/fwd_params.h"
@@ -32,17 +30,13 @@ Check launch_grid(Device& device, const CudaKernel& kernel, std::int64_t grid, C
 }
 
 Check launch_wgmma(const Plan& plan, const ForwardOperands& operands, Device& device, const CudaKernel& kernel,
-                   TileCounters& counters, CUstream stream) {
-  const ForwardMaps maps = forward_maps(plan, operands);
+                   Scratch& scratch, CUstream stream) {
   FwdWgmmaParams params;
   params.fwd = make_fwd_params(plan, operands, nullptr);
-  for (const auto& [to, map] :
-       {std::pair{&params.q, &maps.q}, {&params.k, &maps.k}, {&params.v, &maps.v}, {&params.out, &maps.out}}) {
-    const CUresult result = encode(device.driver(), *map, *to);
-    if (result != CUDA_SUCCESS) return driver_error(device.driver(), result, "encoding a tensor map for fwd_wgmma");
-  }
+  const CUresult result = scratch.maps.fill(forward_maps(plan, operands), params);
+  if (result != CUDA_SUCCESS) return driver_error(device.driver(), result, "encoding a tensor map for fwd_wgmma");
   const std::int64_t ctas = std::min<std::int64_t>(plan.grid, device.info().num_sms);
-  params.counter = plan.grid > ctas ? counters.find(device, stream) : nullptr;
+  params.counter = plan.grid > ctas ? scratch.counters.find(device, stream) : nullptr;
   params.tiles = static_cast<u32>(plan.grid);
   return launch_grid(device, kernel, ctas, stream, params, name(plan.choice.kernel));
 }
@@ -69,7 +63,7 @@ Check run_forward(const Plan& plan, const ForwardOperands& operands, Device& dev
                   Scratch& scratch, CUstream stream) {
   const std::string_view kernel_name = name(plan.choice.kernel);
   if (plan.choice.kernel == KernelId::fwd_wgmma) {
-    return launch_wgmma(plan, operands, device, *kernels.attention, scratch.counters, stream);
+    return launch_wgmma(plan, operands, device, *kernels.attention, scratch, stream);
   }
   if (plan.num_splits == 1) {
     return launch_grid(device, *kernels.attention, plan.grid, stream, make_fwd_params(plan, operands, nullptr),

@@ -3,6 +3,7 @@
 
 #include "backend/cuda/kernels.h"
 #include "backend/cuda/stream_memory.h"
+#include "backend/cuda/tensor_maps.h"
 #include "backend/cuda/tile_counters.h"
 #include "plan/operands.h"
 #include "plan/plan.h"
@@ -16,10 +17,11 @@ struct ForwardKernels {
 
 // What kernels work with on the devices of a Context, beside their operands.
 struct Scratch {
-  explicit Scratch(const Driver& driver) : memory(driver), counters(driver) {}
+  explicit Scratch(const Driver& driver) : memory(driver), counters(driver), maps(driver) {}
 
   StreamMemory memory;
   TileCounters counters;
+  TensorMaps maps;
 };
 
 // The kernels of a plan on a device, compiled and loaded where they are not yet, and what they need there.
