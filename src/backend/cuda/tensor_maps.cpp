@@ -1,3 +1,4 @@
+// Maps are kept in a table by hash, without chains: a lookup is one comparison.
 #include "backend/cuda/tensor_maps.h"
 
 #include <cstdint>
