@@ -6,11 +6,11 @@ namespace fovea {
 
 inline constexpr SmemTile kV{.rows = 64, .cols = 64};
 
-void value_product(WgmmaAcc<64>& out, const Array<FragWgmmaA, 4>& weights, SmemPtr tile) {
+void value_product(WgmmaAcc<64>& out, const FragWgmmaA& weights, SmemPtr tile) {
 #ifdef MISUSE
-  add_product<Element::bf16>(out, weights, WgmmaOperand<kV, Major::k>(tile));
+  add_product<Element::bf16>(out, weights, WgmmaOperand<kV, Major::k>(tile), 0U);
 #else
-  add_product<Element::bf16>(out, weights, WgmmaOperand<kV, Major::mn>(tile));
+  add_product<Element::bf16>(out, weights, WgmmaOperand<kV, Major::mn>(tile), 0U);
 #endif
 }
 
