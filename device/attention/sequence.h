@@ -34,6 +34,17 @@ FOVEA_INLINE RowRange packed_rows(const i32* cu, i64 stride, i32 batch, i32 stor
   return {begin, max(0, end - begin)};
 }
 
+// Which of its sequence's pages a key lies in.
+FOVEA_INLINE i32 page_index(const FwdParams& p, i32 key) {
+  return p.page_shift >= 0 ? key >> p.page_shift : key / p.page_size;
+}
+
+// The page that the table names, brought into [0, num_pages).
+FOVEA_INLINE i32 page_of(const FwdParams& p, i32 batch, i32 index) {
+  const i32* entry = p.page_table + batch * p.page_b + index * p.page_p;
+  return max(0, min(static_cast<i32>(isa::ld_global_nc<u32>(entry)), p.num_pages - 1));
+}
+
 FOVEA_INLINE FwdSequence fwd_sequence(const FwdParams& p, i32 batch) {
   const bool packed_q = p.cu_q != nullptr;
   const bool packed_kv = p.cu_kv != nullptr;

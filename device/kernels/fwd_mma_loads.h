@@ -73,9 +73,8 @@ requires(kSpec.loads != Loads::vector) class KeyLoader<kSpec> : public StageRing
     i64 outer = task_.seq.kv_batch;
     i64 inner = static_cast<i64>(task_.seq.kv_begin) + key;
     if (kSpec.loads == Loads::paged || p.page_table != nullptr) {
-      const i32 index = p.page_shift >= 0 ? key >> p.page_shift : key / p.page_size;
-      const i32* entry = p.page_table + task_.seq.batch * p.page_b + index * p.page_p;
-      outer = max(0, min(static_cast<i32>(isa::ld_global_nc<u32>(entry)), p.num_pages - 1));
+      const i32 index = page_index(p, key);
+      outer = page_of(p, task_.seq.batch, index);
       inner = key - index * p.page_size;
     }
     return static_cast<const u8*>(tensor.data) +

@@ -28,18 +28,16 @@ FOVEA_INLINE void load_pages(SmemPtr tile, const TensorMap* map, SmemPtr full, i
   FOVEA_UNROLL
   for (i32 box = 0; box < kBoxes; ++box) {
     const i32 key = key0 + box * rows;
-    const i32 index = p.page_shift >= 0 ? key >> p.page_shift : key / p.page_size;
     page[box] = -1;
     if (box * rows >= kTile.rows || key >= work.seq.kv_used) continue;
-    const i32* entry = p.page_table + work.seq.batch * p.page_b + index * p.page_p;
-    page[box] = max(0, min(static_cast<i32>(isa::ld_global_nc<u32>(entry)), p.num_pages - 1));
+    page[box] = page_of(p, work.seq.batch, page_index(p, key));
   }
   isa::mbarrier_arrive_expect_tx(full, kTile.bytes());
   FOVEA_UNROLL
   for (i32 box = 0; box < kBoxes; ++box) {
     if (box * rows >= kTile.rows) break;
     const i32 key = key0 + box * rows;
-    const i32 slot = key - (p.page_shift >= 0 ? key >> p.page_shift << p.page_shift : key / p.page_size * p.page_size);
+    const i32 slot = key - page_index(p, key) * p.page_size;
     FOVEA_UNROLL
     for (i32 panel = 0; panel < kTile.panels(); ++panel) {
       isa::tma_load_4d(tile + kTile.offset(static_cast<u32>(box * rows), static_cast<u32>(64 * panel)), map, full,

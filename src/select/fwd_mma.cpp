@@ -113,8 +113,6 @@ bool is_decode(const Problem& p) {
   return queries * heads_per_group(p) <= kMinTileM;
 }
 
-bool scale_folds(const Problem& p) { return p.softcap == 0.0F && p.softmax_scale > 0.0F; }
-
 ScoreForm score_form(const Problem& p) {
   if (p.bias != HeadMode::absent) return ScoreForm::biased;
   if (p.mask != HeadMode::absent) return scale_folds(p) ? ScoreForm::masked : ScoreForm::biased;
@@ -200,6 +198,8 @@ const SlowPath* slow_path(const Problem& p, const FwdSpec& spec) {
 }
 
 }  // namespace
+
+bool scale_folds(const Problem& p) { return p.softcap == 0.0F && p.softmax_scale > 0.0F; }
 
 Verdict supports_fwd_mma(const Problem& p, const Caps& caps) {
   Verdict verdict{.kernel = KernelId::fwd_mma, .served = false, .slow = false, .note = {}, .refusal = {}};

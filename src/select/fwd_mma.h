@@ -14,6 +14,9 @@ Verdict supports_fwd_mma(const Problem& problem, const Caps& caps);
 // A float dtype as kernels name it.
 Element element_of(fovea_dtype dtype);
 
+// Whether the exponent takes softmax_scale: no softcap stands between, and no sign turns the order of the scores.
+bool scale_folds(const Problem& problem);
+
 // The spec for a problem that supports_fwd_mma() serves on this GPU.
 FwdSpec fwd_mma_spec(const Problem& problem, const GpuCaps& gpu);
 

@@ -59,7 +59,7 @@ std::array<Condition, 8> conditions(const Problem& p, const GpuCaps& gpu) {
       {p.mask == HeadMode::absent && p.bias == HeadMode::absent, FOVEA_UNSUPPORTED, "a mask or a bias", "neither",
        "scores stay in registers, in an order of their own"},
       {p.kv_layout != KvLayout::paged || pages_fit(p), FOVEA_UNSUPPORTED, "pages of this size",
-       "16, 32, 64 or multiples of 128 keys (192 dims: 16, 32 or multiples of 96; 256 dims: 16, 32 or multiples of 64)",
+       "16 keys or more that divide a step, or multiples of one: 128 keys, 96 at 192 dims, 64 at 256",
        "TMA brings whole pages, or a step's keys out of one"},
       {p.align_qkv >= 16 && p.unit_stride_d && p.forward_strides, FOVEA_ALIGNMENT, "these strides",
        "positive strides, rows at multiples of 16 bytes", "TMA knows no others"},
@@ -96,7 +96,7 @@ FwdSpec fwd_wgmma_spec(const Problem& p) {
   const WgmmaTuning& tuning = tuning_for(p);
   FwdSpec spec;
   spec.element = spec.out = element_of(p.dtype);
-  spec.score = p.softcap == 0.0F && p.softmax_scale > 0.0F ? ScoreForm::scaled : ScoreForm::general;
+  spec.score = scale_folds(p) ? ScoreForm::scaled : ScoreForm::general;
   spec.loads = p.kv_layout == KvLayout::paged ? Loads::paged : Loads::vector;
   spec.head_dim_qk = widths(p).qk;
   spec.head_dim_v = widths(p).v;

@@ -13,8 +13,7 @@ std::size_t place(const RowMap& map) {
   return static_cast<std::size_t>((hash * 0x9e3779b97f4a7c15ULL) >> 32U) % TensorMaps::kKept;
 }
 
-}  // namespace
-
+// CUDA driver API, cuTensorMapEncodeTiled. Costs host time only; no context is needed.
 CUresult encode(const Driver& driver, const RowMap& map, TensorMap& to) {
   const std::uint32_t box[] = {64, map.box_rows, 1, 1};
   const std::uint32_t element_strides[] = {1, 1, 1, 1};
@@ -23,6 +22,8 @@ CUresult encode(const Driver& driver, const RowMap& map, TensorMap& to) {
                                        CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
                                        CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
 }
+
+}  // namespace
 
 CUresult TensorMaps::fill(const ForwardMaps& maps, FwdWgmmaParams& params) {
   const std::lock_guard lock(mutex_);

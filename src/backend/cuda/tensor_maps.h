@@ -11,9 +11,6 @@
 
 namespace fovea::cuda {
 
-// CUDA driver API, cuTensorMapEncodeTiled. Costs host time only; no context is needed.
-CUresult encode(const Driver& driver, const RowMap& map, TensorMap& to);
-
 class TensorMaps {
  public:
   static constexpr std::size_t kKept = 256;
