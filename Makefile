@@ -3,7 +3,7 @@ SHELL := /bin/bash
 PYTHON ?= python3
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench gpu-test lint fuzz install-deps build clean
+.PHONY: help demo test wheel bench gpu-test lint fuzz install-deps build clean
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | column -t -s '|'
@@ -23,6 +23,12 @@ demo: ## Build, then run attention on real Q, K, V and print a table of errors a
 test: ## Build everything and run every tier of tests; the last line sums them up
 	@./scripts/install_deps.sh test
 	@$(PYTHON) scripts/run_tiers.py
+
+wheel: ## Make the Python wheel in build/wheel/dist and install it into .venv
+	@./scripts/install_deps.sh test
+	@$(PYTHON) scripts/build.py release --target fovea
+	@$(PYTHON) scripts/venv.py
+	@$(PYTHON) scripts/wheel.py
 
 bench: ## Time against PyTorch on this machine (installs PyTorch into .venv)
 	@./scripts/install_deps.sh bench

@@ -39,7 +39,7 @@ class Run:
         total += 3 if "asan" in tiers else 0
         total += 2 if "fuzz" in tiers else 0
         total += 1 if "python" in tiers or "jit" in tiers else 0
-        total += 1 if "python" in tiers else 0
+        total += 2 if "python" in tiers else 0
         total += 1 if "mutation" in tiers else 0
         total += 2 if "lint" in tiers else 0
         self.steps = Steps(total, LOGS)
@@ -138,6 +138,10 @@ class Run:
     def python(self):
         if not self.python_packages():
             return self.fail("python", "no virtual environment")
+        code, output = self.steps.run("python wheel", [sys.executable, str(ROOT / "scripts" / "wheel.py")], cwd=ROOT)
+        if code != 0:
+            return self.fail("python", "the wheel could not be made")
+        print(f"    {output.splitlines()[-1]}")
         report = LOGS / "pytest.xml"
         report.unlink(missing_ok=True)
         command = [str(ROOT / ".venv" / "bin" / "python"), "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider"]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes .venv with the packages of tests/python/requirements.txt: venv.py [--require torch].
+"""Makes .venv with the packages of tests/python/requirements*.txt: venv.py [--require torch].
 
 Calls pip only when the requirements have changed or a package is missing, so that later runs work offline. A package
 that cannot be installed is named with pip's reason; only those given with --require make the script fail.
@@ -16,11 +16,12 @@ from progress import Steps
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
 REQUIREMENTS = ROOT / "tests" / "python" / "requirements.txt"
+ALONE = ROOT / "tests" / "python" / "requirements-alone.txt"  # installed without dependencies
 STAMP = VENV / "fovea-requirements"
 
 
-def requirements():
-    lines = (line.split("#")[0].strip() for line in REQUIREMENTS.read_text().splitlines())
+def requirements(file=REQUIREMENTS):
+    lines = (line.split("#")[0].strip() for line in file.read_text().splitlines())
     return [line for line in lines if line]
 
 
@@ -29,15 +30,15 @@ def package(requirement):
 
 
 def wanted_stamp():
-    return hashlib.sha256((sys.version + "\n".join(requirements())).encode()).hexdigest()
+    return hashlib.sha256((sys.version + "\n".join(requirements() + requirements(ALONE))).encode()).hexdigest()
 
 
-def install_each(steps):
-    """Installs one by one after a joint installation failed; returns {package: pip's last line}."""
+def install_each(steps, wanted, options=()):
+    """Installs one by one, after a joint installation failed; returns {package: pip's last line}."""
     failed = {}
-    steps.total += len(requirements())
-    for requirement in requirements():
-        code, output = steps.run(f"pip install {requirement}", pip_install([requirement]), show_tail=0)
+    steps.total += len(wanted)
+    for requirement in wanted:
+        code, output = steps.run(f"pip install {requirement}", pip_install([*options, requirement]), show_tail=0)
         if code != 0:
             lines = [line for line in output.splitlines() if line.strip()]
             failed[package(requirement)] = lines[-1] if lines else f"pip ended with exit code {code}"
@@ -59,7 +60,8 @@ def main():
     if code != 0:
         return code
     code, _ = steps.run("pip install into .venv", pip_install(["-r", str(REQUIREMENTS)]), show_tail=3)
-    failed = {} if code == 0 else install_each(steps)
+    failed = {} if code == 0 else install_each(steps, requirements())
+    failed |= install_each(steps, requirements(ALONE), ["--no-deps"])
     if not failed:
         STAMP.write_text(wanted_stamp())
     for name, reason in failed.items():

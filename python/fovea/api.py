@@ -255,7 +255,8 @@ def _described(q, k, v, **features):
     """arguments() from the named arguments of attention()."""
     unknown = features.keys() - attention.__kwdefaults__.keys()
     if unknown:
-        raise TypeError(f"unknown argument {sorted(unknown)[0]!r}; attention() has {', '.join(attention.__kwdefaults__)}")
+        allowed = ", ".join(attention.__kwdefaults__)
+        raise TypeError(f"unknown argument {sorted(unknown)[0]!r}; attention() has {allowed}")
     features = attention.__kwdefaults__ | features
     del features["deterministic"]
     returned = (features.pop("out"), features.pop("lse"), features.pop("return_lse"))
