@@ -91,7 +91,9 @@ def _layer(q):
     if not hasattr(q, "__dlpack__"):
         raise no_tensor("q", q)
     if is_torch(q):
-        from .torch_ops import attention as layer
+        from .torch_ops import layer_of
+
+        layer = layer_of(q)
     else:
         layer = _array_attention
     _LAYERS[type(q)] = layer

@@ -12,6 +12,8 @@ from .nvrtc import open_wheel
 
 _compiling = torch.compiler.is_compiling
 _grad_enabled = torch.is_grad_enabled
+_arguments = api.arguments
+_forward = binding.forward
 _PLAIN = {torch.Tensor, torch.nn.Parameter}
 _TENSORS = ("q", "k", "v", "mask", "bias", "sink")
 
@@ -28,33 +30,54 @@ _OTHERS = ("out", "lse", "return_lse", "deterministic", "window", "causal")
 _DEFAULTS = {"causal": False, "window_left": None, "window_right": None}
 _DEFAULTS |= {name: default for name, default in api.attention.__kwdefaults__.items() if name not in _OTHERS}
 _NAMES, _VALUES = tuple(_DEFAULTS), tuple(_DEFAULTS.values())
-_CU_SEQLENS_Q = _NAMES.index("cu_seqlens_q")
+_CU_SEQLENS_Q = _NAMES.index("cu_seqlens_q")  # the first three: causal and the window
 
 LIBRARY = torch.library.Library("fovea", "DEF")
 LIBRARY.define(f"attention({_FEATURES}, *, bool return_lse=False) -> (Tensor, Tensor)")
 LIBRARY.define(f"attention_out({_FEATURES}, *, Tensor(a!) out, Tensor(b!)? lse=None) -> ()")
 
 
-def attention(q, k, v, return_lse, out, lse, causal, window, mask, bias, softcap, sink, *others):
-    """fovea.attention for torch tensors: what it returns, see there. others: scale and all that follow it."""
-    cu_seqlens_q = others[3]
-    if _compiling() or type(q) not in _PLAIN:
-        left, right = api.window_sides(window)
-        features = (q, k, v, causal, left, right, mask, bias, softcap, sink, *others)
-        if out is None and lse is None:
-            out, lse = torch.ops.fovea.attention(*features, return_lse=return_lse)
-        else:
-            out, lse = _outputs(q, v, cu_seqlens_q, out, lse, return_lse)
-            torch.ops.fovea.attention_out(*features, out=out, lse=lse)
-        return (out, lse) if return_lse else out
+def attention(
+    q, k, v, return_lse, out, lse, causal, window, mask, bias, softcap, sink, scale, q_offset, kv_offset, cu_seqlens_q,
+    cu_seqlens_kv, seqused_q, seqused_kv, page_table, batch_invariant, forbid_slow, num_splits, backend,
+):  # fmt: skip
+    """fovea.attention for plain torch tensors: what it returns, see there. On the way of every eager call."""
+    if _compiling():
+        return attention_by_operators(
+            q, k, v, return_lse, out, lse, causal, window, mask, bias, softcap, sink, scale, q_offset, kv_offset,
+            cu_seqlens_q, cu_seqlens_kv, seqused_q, seqused_kv, page_table, batch_invariant, forbid_slow, num_splits,
+            backend,
+        )  # fmt: skip
     if _grad_enabled():
         refuse_grad(q, k, v, mask, bias, sink)
     if out is None or (lse is None and return_lse):
         out, lse = _outputs(q, v, cu_seqlens_q, out, lse, return_lse)
-    refused = binding.forward(*api.arguments(q, k, v, out, lse, causal, window, mask, bias, softcap, sink, *others))
+    refused = _forward(
+        *_arguments(
+            q, k, v, out, lse, causal, window, mask, bias, softcap, sink, scale, q_offset, kv_offset, cu_seqlens_q,
+            cu_seqlens_kv, seqused_q, seqused_kv, page_table, batch_invariant, forbid_slow, num_splits, backend,
+        )
+    )  # fmt: skip
     if refused is not None:
         raise from_fields(refused)
     return (out, lse) if return_lse else out
+
+
+def attention_by_operators(q, k, v, return_lse, out, lse, causal, window, *others):
+    """The same for code that is compiled and for tensor subclasses, fake tensors among them."""
+    left, right = api.window_sides(window)
+    features = (q, k, v, causal, left, right, *others)
+    if out is None and lse is None:
+        out, lse = torch.ops.fovea.attention(*features, return_lse=return_lse)
+    else:
+        out, lse = _outputs(q, v, others[_CU_SEQLENS_Q - 3], out, lse, return_lse)
+        torch.ops.fovea.attention_out(*features, out=out, lse=lse)
+    return (out, lse) if return_lse else out
+
+
+def layer_of(tensor):
+    """The function that runs fovea.attention() for tensors of this type."""
+    return attention if type(tensor) in _PLAIN else attention_by_operators
 
 
 def refuse_grad(*tensors):
@@ -78,9 +101,9 @@ def _outputs(q, v, cu_seqlens_q, out, lse, return_lse):
     if not isinstance(v, torch.Tensor):
         raise api.no_tensor("v", v)
     if out is None:
-        out = torch.empty((*q.shape[:-1], v.shape[-1]), dtype=q.dtype, device=q.device)
+        out = q.new_empty((*q.shape[:-1], v.shape[-1]))
     if lse is None and return_lse:
-        lse = torch.empty(api.lse_shape(q, cu_seqlens_q), dtype=torch.float32, device=q.device)
+        lse = q.new_empty(api.lse_shape(q, cu_seqlens_q), dtype=torch.float32)
     return out, lse
 
 
@@ -103,7 +126,7 @@ def _returned(q, v, features, return_lse):
     """(out, lse) as the operator returns them: lse is an empty tensor when it was not asked for."""
     cu_seqlens_q = features[_CU_SEQLENS_Q]
     out, lse = _outputs(q, v, cu_seqlens_q, None, None, return_lse)
-    return out, torch.empty(0, dtype=torch.float32, device=q.device) if lse is None else lse
+    return out, q.new_empty(0, dtype=torch.float32) if lse is None else lse
 
 
 def _attention(q, k, v, *features, return_lse=False, **named):
