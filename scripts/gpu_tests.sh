@@ -61,6 +61,17 @@ if command -v compute-sanitizer >/dev/null; then
 else
   skip sanitizer "compute-sanitizer is not on the path"
 fi
+if python3 -c 'import fovea, pytest, torch, sys; sys.exit(not torch.cuda.is_available())' 2>/dev/null; then
+  step python python3 -m pytest -q -p no:cacheprovider tests/python/package/test_cuda.py
+  step python_grid python3 tests/python/package/grid.py --device cuda
+  tail -1 "$out/python_grid.log"
+  step python_peers python3 tests/python/package/grid.py --device cuda --set peers --every 7
+  tail -1 "$out/python_peers.log"
+  step python_host_time python3 bench/bench_python.py
+  cat "$out/python_host_time.log"
+else
+  skip python "python3 lacks fovea (make wheel), pytest, or torch with CUDA"
+fi
 if python3 -c 'import torch, sys; sys.exit(not torch.cuda.is_available())' 2>/dev/null; then
   step bench python3 bench/bench_gpu.py --quick --markdown "$out/bench.md"
   tail -4 "$out/bench.log"
