@@ -15,7 +15,7 @@
 namespace fovea::cases {
 namespace {
 
-Case small() {
+Case plain_case() {
   Case c;
   c.seed = 3;
   c.batch = 3;
@@ -45,20 +45,20 @@ std::vector<double> answer(const Case& c) {
 }
 
 TEST(Materialize, NumbersDoNotDependOnStrides) {
-  const std::vector<double> expected = answer(small());
+  const std::vector<double> expected = answer(plain_case());
   for (const Strides s :
        {Strides::bhsd, Strides::qkv, Strides::padded, Strides::unaligned, Strides::stride_d2, Strides::reversed}) {
-    Case c = small();
+    Case c = plain_case();
     c.strides = s;
     EXPECT_TRUE(compare(answer(c), expected, {}).passed) << to_string(c);
   }
 }
 
 TEST(Materialize, NumbersDoNotDependOnLayout) {
-  const std::vector<double> expected = answer(small());
+  const std::vector<double> expected = answer(plain_case());
   for (const Layout q : {Layout::dense, Layout::varlen}) {
     for (const Layout kv : {Layout::dense, Layout::varlen, Layout::paged}) {
-      Case c = small();
+      Case c = plain_case();
       c.q_layout = q;
       c.kv_layout = kv;
       c.page_size = 3;
@@ -70,7 +70,7 @@ TEST(Materialize, NumbersDoNotDependOnLayout) {
 }
 
 TEST(Materialize, SharedPagesAreShared) {
-  Case c = small();
+  Case c = plain_case();
   c.kv_layout = Layout::paged;
   c.page_size = 4;
   c.shared_pages = true;
@@ -82,7 +82,7 @@ TEST(Materialize, SharedPagesAreShared) {
 }
 
 TEST(Materialize, UnusedStorageIsPoisoned) {
-  Case c = small();
+  Case c = plain_case();
   c.seqused_kv = true;
   bool seen_unused = false;
   for (std::uint64_t seed = 1; seed < 10; ++seed) {
@@ -102,14 +102,14 @@ TEST(Materialize, UnusedStorageIsPoisoned) {
 }
 
 TEST(Materialize, OutputsStartAsNaN) {
-  const Instance instance(small());
+  const Instance instance(plain_case());
   EXPECT_TRUE(std::isnan(instance.out(2, 6, 3, 5)));
   EXPECT_TRUE(std::isnan(instance.lse(2, 3, 6)));
   EXPECT_NE(instance.untouched_violation(), "");
 }
 
 TEST(Materialize, MaskDensityIsKept) {
-  Case c = small();
+  Case c = plain_case();
   c.mask = Heads::q;
   c.mask_batch = true;
   c.mask_density = 0.25F;
@@ -124,7 +124,7 @@ TEST(Materialize, MaskDensityIsKept) {
 }
 
 TEST(Materialize, ExpandedViewsHaveStrideZero) {
-  Case c = small();
+  Case c = plain_case();
   c.mask = Heads::one;
   c.mask_rows = false;
   c.mask_expanded = true;

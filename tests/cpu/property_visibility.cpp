@@ -9,7 +9,7 @@ namespace fovea::property {
 namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr double kJunkNaN = std::numeric_limits<double>::quiet_NaN();
 
 void draw_offsets(Case& c) {
   if (*rc::gen::arbitrary<bool>()) c.q_offset = *rc::gen::inRange<std::int64_t>(-30, 150);
@@ -67,7 +67,7 @@ RC_GTEST_FIXTURE_PROP(Property, InvisibleKeysHaveNoInfluence, ()) {
   c.num_splits = *rc::gen::inRange<std::int32_t>(0, 5);
   c.mask = cases::Heads::q;
   c.mask_density = *rc::gen::element(0.1F, 0.6F);
-  const auto junk = *rc::gen::element(kNaN, kInf, -kInf, 1e30);
+  const auto junk = *rc::gen::element(kJunkNaN, kInf, -kInf, 1e30);
   const auto key = *rc::gen::inRange<std::int64_t>(0, c.seqlen_kv);
   Instance zeros(c);
   Instance junked(c);
@@ -97,7 +97,7 @@ RC_GTEST_FIXTURE_PROP(Property, InvisibleBiasHasNoInfluence, ()) {
   c.mask = cases::Heads::q;
   c.bias = cases::Heads::q;
   c.bias_dtype = *rc::gen::element(FOVEA_F32, FOVEA_BF16, FOVEA_F16);
-  const auto junk = *rc::gen::element(kNaN, kInf, 1e30);
+  const auto junk = *rc::gen::element(kJunkNaN, kInf, 1e30);
   Instance zeros(c);
   Instance junked(c);
   const fovea_tensor& mask = zeros.args().mask;

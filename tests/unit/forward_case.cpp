@@ -9,8 +9,6 @@
 namespace fovea::test {
 namespace {
 
-constexpr std::uint32_t kUnwritten = 0x7FC0BEEFU;  // a NaN that no kernel makes
-
 std::vector<float> ramp(std::size_t count, float step) {
   std::vector<float> values(count);
   for (std::size_t i = 0; i < count; ++i) values[i] = static_cast<float>(i % 7) * step - 0.3F;

@@ -12,6 +12,8 @@
 
 namespace fovea::test {
 
+inline constexpr std::uint32_t kUnwritten = 0x7FC0BEEFU;  // bits of a NaN that no kernel makes
+
 struct ContextDeleter {
   void operator()(fovea_context* context) const { fovea_context_destroy(context); }
 };

@@ -13,8 +13,6 @@
 namespace fovea::test {
 namespace {
 
-constexpr std::uint32_t kUnwritten = 0x7FC0BEEFU;
-
 // Two parts of [2, 3, 4, 6] in f32 and a result apart from them.
 struct MergeCase {
   MergeCase() {

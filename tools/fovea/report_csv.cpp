@@ -13,7 +13,7 @@ std::string quoted(const std::string& text) {
   return result + '"';
 }
 
-std::string cell_text(const Cell& cell) {
+std::string csv_text(const Cell& cell) {
   if (const auto* flag = std::get_if<bool>(&cell)) return *flag ? "true" : "false";
   if (const auto* integer = std::get_if<std::int64_t>(&cell)) return std::to_string(*integer);
   if (const auto* real = std::get_if<double>(&cell)) return exact_text(*real);
@@ -22,7 +22,7 @@ std::string cell_text(const Cell& cell) {
 }
 
 void line(const std::vector<Cell>& row, std::ostream& out) {
-  for (std::size_t c = 0; c < row.size(); ++c) out << (c == 0 ? "" : ",") << cell_text(row[c]);
+  for (std::size_t c = 0; c < row.size(); ++c) out << (c == 0 ? "" : ",") << csv_text(row[c]);
   out << '\n';
 }
 
