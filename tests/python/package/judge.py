@@ -8,6 +8,7 @@ torch.set_num_threads(1)  # idle workers of OpenMP spin, on cores that the libra
 # Largest |out - exact| as a share of the largest |exact|: both products and the result round in the dtype.
 OUT_LIMIT = {torch.float32: 2.0**-18, torch.bfloat16: 2.0**-6, torch.float16: 2.0**-9}
 LSE_LIMIT = {torch.float32: 2e-5, torch.bfloat16: 2e-2, torch.float16: 4e-3}
+LSE_ROUNDINGS = 16 * 2.0**-24  # lse is stored in float32: this share of it comes on top
 
 _reference = fovea_abi.Reference()
 
@@ -37,5 +38,6 @@ def assert_close(out, lse, wanted, dtype):
         lse = torch.as_tensor(lse)
         empty = torch.isneginf(wanted_lse)
         assert torch.equal(torch.isneginf(lse), empty)
-        error = torch.where(empty, 0.0, lse - wanted_lse).abs().max().item()
-        assert error <= LSE_LIMIT[dtype], f"lse is off by {error:.3g}, allowed {LSE_LIMIT[dtype]:.3g}"
+        error = torch.where(empty, 0.0, lse - wanted_lse).abs()
+        limit = LSE_LIMIT[dtype] + LSE_ROUNDINGS * torch.where(empty, 0.0, wanted_lse).abs()
+        assert bool((error <= limit).all()), f"lse is off by {error.max():.3g}, allowed {limit.min():.3g} or more"
