@@ -42,7 +42,9 @@ class Draw:
         return self.seldom(lambda: made, lambda: None, lambda: 1.5, lambda: "q", lambda: as_array(made))
 
     def number(self, *usual):
-        wrong = (lambda: -(2**70), lambda: 2**62, lambda: "3", lambda: float("nan"), lambda: [1], lambda: -1)
+        wrong = [lambda: "3", lambda: float("nan"), lambda: float("inf"), lambda: [1]]
+        if not any(isinstance(value, float) for value in usual):  # a large scale is right, and its result all rounding
+            wrong += [lambda: -(2**70), lambda: 2**62, lambda: -1]
         return self.seldom(lambda: self.source.choice(usual), *wrong)
 
     def call(self):
@@ -66,7 +68,7 @@ class Draw:
             call["sink"] = self.tensor(hq, dtype=torch.float32)
         if pick() < 0.2:
             call["seqused_kv"] = torch.tensor([self.source.randint(0, sk + (pick() < 0.1)) for _ in range(b)]).int()
-        for name, usual in (("scale", (0.1, -0.3, 0.0)), ("softcap", (0.0, 2.0)), ("num_splits", (0, 1, 3))):
+        for name, usual in (("scale", (0.1, -0.05, 0.0)), ("softcap", (0.0, 2.0)), ("num_splits", (0, 1, 3))):
             if pick() < 0.3:
                 call[name] = self.number(*usual)
         for name in ("q_offset", "kv_offset"):
