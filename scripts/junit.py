@@ -1,6 +1,7 @@
 """Reads JUnit XML as ctest and pytest write it: counts, and names with reasons for what failed or was skipped."""
 
 import dataclasses
+import re
 import xml.etree.ElementTree as ElementTree
 
 
@@ -47,7 +48,13 @@ def read(path):
 
 
 def skip_reason(case, skip):
-    """ctest only says that a pattern matched; the reason stands in the output, one line above GoogleTest's mark."""
+    """ctest only says that a pattern matched; the reason stands in the output, one line above GoogleTest's mark.
+
+    Of a module that skips itself pytest gives it in the text, as ('FILE', LINE, 'Skipped: REASON').
+    """
+    whole_module = re.search(r"'Skipped: (.*)'\)$", skip.text or "")
+    if whole_module:
+        return whole_module.group(1)
     lines = [line.strip() for line in (case.findtext("system-out") or "").splitlines()]
     for index, line in enumerate(lines):
         if line.startswith("[  SKIPPED ]") and index > 0:
