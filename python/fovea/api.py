@@ -121,12 +121,21 @@ def merge_states(outs, lses, *, sink=None, out=None, lse=None):
       (out, lse).
 
     Raises:
-      fovea.Error.
+      fovea.Error, also for torch tensors that require grad: there is no backward yet.
     """
     outs, lses = list(outs), list(lses)
     if not outs or len(outs) != len(lses):
         asked = f"{len(outs)} outs and {len(lses)} lses"
         raise Error("merge_count", asked, "as many lses as outs, one at least", "a part is a pair", "pass both lists")
+    for name, part in (("outs", outs[0]), ("lses", lses[0])):
+        if not hasattr(part, "__dlpack__"):
+            raise no_tensor(name, part)
+    if is_torch(outs[0]):
+        from . import torch_ops
+
+        if out is None and lse is None:
+            return torch_ops.merge_states(outs, lses, sink)
+        torch_ops.refuse_grad_of_parts(outs, lses, sink)
     out = empty(outs[0], tuple(outs[0].shape)) if out is None else out
     lse = empty(lses[0], tuple(lses[0].shape)) if lse is None else lse
     binding.merge(list(map(viewable, outs)), list(map(viewable, lses)), out, lse, viewable(sink))

@@ -1,4 +1,4 @@
-"""The torch layer: operators torch.ops.fovea.attention and attention_out for CPU and CUDA, with fake implementations.
+"""The torch layer: operators torch.ops.fovea.attention, attention_out and merge_states, with fake implementations.
 
 Eager calls with plain tensors go to the binding at once; compiled code and tensor subclasses go through the operators.
 There is no backward kernel yet: inputs that require grad are refused by name.
@@ -35,6 +35,7 @@ _CU_SEQLENS_Q = _NAMES.index("cu_seqlens_q")  # the first three: causal and the 
 LIBRARY = torch.library.Library("fovea", "DEF")
 LIBRARY.define(f"attention({_FEATURES}, *, bool return_lse=False) -> (Tensor, Tensor)")
 LIBRARY.define(f"attention_out({_FEATURES}, *, Tensor(a!) out, Tensor(b!)? lse=None) -> ()")
+LIBRARY.define("merge_states(Tensor[] outs, Tensor[] lses, Tensor? sink=None) -> (Tensor, Tensor)")
 
 
 def attention(
@@ -80,6 +81,12 @@ def layer_of(tensor):
     return attention if type(tensor) in _PLAIN else attention_by_operators
 
 
+def merge_states(outs, lses, sink):
+    """fovea.merge_states for torch tensors and a new result."""
+    out, lse = torch.ops.fovea.merge_states(outs, lses, sink)
+    return out, lse
+
+
 def refuse_grad(*tensors):
     """Raises when one of q, k, v, mask, bias, sink requires grad."""
     for tensor in tensors:
@@ -87,8 +94,21 @@ def refuse_grad(*tensors):
             break
     else:
         return
-    names = [name for name, one in zip(_TENSORS, tensors) if getattr(one, "requires_grad", False)]
-    raise Error(
+    raise _no_grad(name for name, one in zip(_TENSORS, tensors) if getattr(one, "requires_grad", False))
+
+
+def refuse_grad_of_parts(outs, lses, sink):
+    """The same for merge_states."""
+    if not _grad_enabled():
+        return
+    named = [("outs", outs), ("lses", lses), ("sink", [sink])]
+    wanting = [name for name, parts in named if any(getattr(part, "requires_grad", False) for part in parts)]
+    if wanting:
+        raise _no_grad(wanting)
+
+
+def _no_grad(names):
+    return Error(
         "unsupported",
         f"a gradient of {', '.join(names)}",
         "inputs that do not require grad",
@@ -148,6 +168,23 @@ def _fake_attention_out(*features, **named):
     return None
 
 
+def _fake_merge_states(outs, lses, sink=None):
+    out = outs[0].new_empty(outs[0].shape)
+    return out, lses[0].new_empty(lses[0].shape)
+
+
+def _merge_states(outs, lses, sink=None):
+    out, lse = _fake_merge_states(outs, lses)
+    binding.merge(outs, lses, out, lse, sink)
+    return out, lse
+
+
+def _merge_below_autograd(outs, lses, sink=None):
+    refuse_grad_of_parts(outs, lses, sink)
+    with torch._C._AutoDispatchBelowAutograd():
+        return torch.ops.fovea.merge_states(outs, lses, sink)
+
+
 def _below_autograd(operator):
     """The operator's Autograd kernel: refuses grad, then goes on below. A backward kernel takes this place."""
 
@@ -164,9 +201,12 @@ def _below_autograd(operator):
 for _key in ("CPU", "CUDA"):
     LIBRARY.impl("attention", _attention, _key)
     LIBRARY.impl("attention_out", _attention_out, _key)
+    LIBRARY.impl("merge_states", _merge_states, _key)
 torch.library.register_fake("fovea::attention", _fake_attention, lib=LIBRARY)
 torch.library.register_fake("fovea::attention_out", _fake_attention_out, lib=LIBRARY)
+torch.library.register_fake("fovea::merge_states", _fake_merge_states, lib=LIBRARY)
 LIBRARY.impl("attention", _below_autograd(torch.ops.fovea.attention.default), "Autograd")
 LIBRARY.impl("attention_out", _below_autograd(torch.ops.fovea.attention_out.default), "Autograd")
+LIBRARY.impl("merge_states", _merge_below_autograd, "Autograd")
 if torch.cuda.is_available():
     open_wheel()

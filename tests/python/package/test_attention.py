@@ -138,6 +138,10 @@ def test_merge():
     assert isinstance(arrays[0], np.ndarray)
     with pytest.raises(fovea.Error, match="2 outs and 1 lses"):
         fovea.merge_states([out, out], [lse])
+    with pytest.raises(fovea.Error, match="lses of type"):
+        fovea.merge_states([out], ["lse"])
+    with pytest.raises(fovea.Error, match="a gradient of outs, sink;"):
+        fovea.merge_states([out.clone().requires_grad_()], [lse], sink=sink.requires_grad_())
 
 
 def refusals():

@@ -72,6 +72,31 @@ def test_compiled_with_a_given_output():
     assert torch.equal(torch.compile(block, fullgraph=True, backend="aot_eager")(q, k, v), fovea.attention(q, k, v))
 
 
+def parts(dtype=torch.float32):
+    q, k, v = inputs(dtype)
+    halves = (fovea.attention(q, k[:, a:b], v[:, a:b], return_lse=True) for a, b in ((0, 5), (5, 14)))
+    return tuple(map(list, zip(*halves)))
+
+
+def test_merge_states_is_an_operator():
+    sink = torch.randn(4)
+    for options in ((), (sink,)):
+        torch.library.opcheck(OPERATORS.merge_states.default, (*parts(), *options))
+    outs, lses = parts(torch.bfloat16)
+    wanted = fovea.merge_states(outs, lses, sink=sink)
+    compiled = torch.compile(lambda o, x: fovea.merge_states(o, x, sink=sink), fullgraph=True, backend="aot_eager")
+    assert all(map(torch.equal, compiled(outs, lses), wanted))
+    out, lse = torch.empty_like(outs[0]), torch.empty_like(lses[0])
+    fovea.merge_states(outs, lses, sink=sink, out=out, lse=lse)
+    assert torch.equal(out, wanted[0]) and torch.equal(lse, wanted[1])
+    outs[1].requires_grad_()
+    for function in (fovea.merge_states, OPERATORS.merge_states):
+        with pytest.raises(fovea.Error, match="a gradient of outs;"):
+            function(outs, lses)
+    with torch.no_grad():
+        assert torch.equal(fovea.merge_states(outs, lses, sink=sink)[0], wanted[0])
+
+
 def test_compiled_once_for_all_lengths():
     graphs = []
 
