@@ -2,6 +2,7 @@
 
 import os
 import pickle
+import signal
 import threading
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 import torch
 
 import fovea
+from dlpack_objects import OffsetTensor
 from judge import assert_close, expected, random
 
 B, SQ, SK, HQ, HKV, D, DV = 2, 37, 53, 4, 2, 64, 48
@@ -83,6 +85,12 @@ def test_read_only_broadcast_and_reversed_arrays():
     out = fovea.attention(q, backwards, v, mask=mask)
     features = {"mask": torch.from_numpy(mask.copy())}
     assert_close(out, None, expected(*map(torch.from_numpy, (q, k, v)), **features), torch.float32)
+
+
+def test_a_dlpack_tensor_with_an_offset_and_no_strides():
+    q, k, v = inputs()
+    wanted = fovea.attention(q, k, v)
+    assert torch.equal(fovea.attention(q, OffsetTensor(k), OffsetTensor(v), out=torch.empty_like(wanted)), wanted)
 
 
 def test_views_of_torch_are_not_copied():
@@ -234,6 +242,7 @@ def test_after_a_fork():
     wanted = fovea.attention(q, k, v)
     child = os.fork()
     if child == 0:
+        signal.alarm(20)  # a child that waits for its parent's threads ends too
         os._exit(0 if torch.equal(fovea.attention(q, k, v), wanted) else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
