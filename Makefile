@@ -25,7 +25,7 @@ test: ## Build everything and run every tier of tests; the last line sums them u
 	@$(PYTHON) scripts/run_tiers.py
 
 wheel: ## Make the Python wheel in build/wheel/dist and install it into .venv
-	@./scripts/install_deps.sh test
+	@./scripts/install_deps.sh bench
 	@$(PYTHON) scripts/build.py release --target fovea
 	@$(PYTHON) scripts/venv.py
 	@$(PYTHON) scripts/wheel.py

@@ -38,15 +38,16 @@ def install_each(steps, wanted, options=()):
     failed = {}
     steps.total += len(wanted)
     for requirement in wanted:
-        code, output = steps.run(f"pip install {requirement}", pip_install([*options, requirement]), show_tail=0)
+        code, output = steps.run(f"pip install {requirement}", pip("install", *options, requirement), show_tail=0)
         if code != 0:
             lines = [line for line in output.splitlines() if line.strip()]
             failed[package(requirement)] = lines[-1] if lines else f"pip ended with exit code {code}"
     return failed
 
 
-def pip_install(arguments):
-    return [str(VENV / "bin" / "python"), "-m", "pip", "install", "--disable-pip-version-check", *arguments]
+def pip(*arguments):
+    """The command of .venv's pip."""
+    return [str(VENV / "bin" / "python"), "-m", "pip", "--disable-pip-version-check", *arguments]
 
 
 def main():
@@ -59,7 +60,7 @@ def main():
     code, _ = steps.run("make .venv", [sys.executable, "-m", "venv", "--clear", str(VENV)])
     if code != 0:
         return code
-    code, _ = steps.run("pip install into .venv", pip_install(["-r", str(REQUIREMENTS)]), show_tail=3)
+    code, _ = steps.run("pip install into .venv", pip("install", "-r", str(REQUIREMENTS)), show_tail=3)
     failed = {} if code == 0 else install_each(steps, requirements())
     failed |= install_each(steps, requirements(ALONE), ["--no-deps"])
     if not failed:

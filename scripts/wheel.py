@@ -11,19 +11,18 @@ import shutil
 import sys
 
 from progress import Steps
+from venv import pip  # scripts/venv.py
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-PYTHON = str(ROOT / ".venv" / "bin" / "python")
 WHEELS = ROOT / "build" / "wheel" / "dist"
 LIMIT_BYTES = 5 * 2**20
-PIP = [PYTHON, "-m", "pip", "--disable-pip-version-check"]
 
 
 def steps_of_wheel():
     """(title, command) of each step; the wheel's name is known after the first."""
-    yield "build the wheel", [*PIP, "wheel", str(ROOT), "--no-build-isolation", "--no-deps", "--wheel-dir", str(WHEELS)]
-    install = [*PIP, "install", "--no-index", "--no-deps", "--force-reinstall"]
-    yield "install it into .venv", [*install, *map(str, WHEELS.glob("*.whl"))]
+    yield "build the wheel", pip("wheel", str(ROOT), "--no-build-isolation", "--no-deps", "--wheel-dir", str(WHEELS))
+    options = ("--no-index", "--no-deps", "--force-reinstall")
+    yield "install it into .venv", pip("install", *options, *map(str, WHEELS.glob("*.whl")))
 
 
 def main():

@@ -85,17 +85,15 @@ Any with_forward_args(Arguments& from, const Function& function) {
   return function(args);
 }
 
-Any forward(Arguments& from) {
+template <fovea_status (*kCall)(fovea_context*, const fovea_forward_args*, fovea_error*)>
+Any status_of(Arguments& from) {
   return with_forward_args(from, [](const fovea_forward_args& args) {
-    return checked([&](fovea_context* context, fovea_error* error) { return fovea_forward(context, &args, error); });
+    return checked([&](fovea_context* context, fovea_error* error) { return kCall(context, &args, error); });
   });
 }
 
-Any supports(Arguments& from) {
-  return with_forward_args(from, [](const fovea_forward_args& args) {
-    return checked([&](fovea_context* context, fovea_error* error) { return fovea_supports(context, &args, error); });
-  });
-}
+Any forward(Arguments& from) { return status_of<fovea_forward>(from); }
+Any supports(Arguments& from) { return status_of<fovea_supports>(from); }
 
 Any explain(Arguments& from) {
   const std::int64_t format = from.integer("format");

@@ -102,9 +102,7 @@ def _layer(q):
 
 def _array_attention(q, k, v, return_lse, out, lse, *features):
     out, lse = outputs(q, v, features[9], out, lse, return_lse)  # features[9]: cu_seqlens_q
-    refused = binding.forward(*map(viewable, arguments(q, k, v, out, lse, *features)))
-    if refused is not None:
-        raise from_fields(refused)
+    binding.run(map(viewable, arguments(q, k, v, out, lse, *features)))
     return (out, lse) if return_lse else out
 
 
@@ -131,11 +129,9 @@ def merge_states(outs, lses, *, sink=None, out=None, lse=None):
         if not hasattr(part, "__dlpack__"):
             raise no_tensor(name, part)
     if is_torch(outs[0]):
-        from . import torch_ops
+        from .torch_ops import merge_states as torch_merge_states
 
-        if out is None and lse is None:
-            return torch_ops.merge_states(outs, lses, sink)
-        torch_ops.refuse_grad_of_parts(outs, lses, sink)
+        return torch_merge_states(outs, lses, sink, out, lse)
     out = empty(outs[0], tuple(outs[0].shape)) if out is None else out
     lse = empty(lses[0], tuple(lses[0].shape)) if lse is None else lse
     binding.merge(list(map(viewable, outs)), list(map(viewable, lses)), out, lse, viewable(sink))
@@ -197,6 +193,10 @@ def doctor(output_format="text"):
 
 def outputs(q, v, cu_seqlens_q, out, lse, return_lse):
     """out and lse of a call: the caller's, or new ones; lse None unless asked for."""
+    if is_torch(q):
+        from .torch_ops import outputs as torch_outputs
+
+        return torch_outputs(q, v, cu_seqlens_q, out, lse, return_lse)
     if not hasattr(v, "shape"):
         raise no_tensor("v", v)
     if out is None:

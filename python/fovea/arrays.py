@@ -20,18 +20,14 @@ def viewable(array):
     numpy = sys.modules.get("numpy")
     if numpy is None or not isinstance(array, numpy.ndarray) or array.flags.writeable or array.size == 0:
         return array
-    low, high = numpy.lib.array_utils.byte_bounds(array)
+    low, high = getattr(numpy.lib, "array_utils", numpy).byte_bounds(array)  # NumPy 2, or 1
     memory = (ctypes.c_char * (high - low)).from_address(low)
     offset = array.__array_interface__["data"][0] - low
     return numpy.ndarray(array.shape, array.dtype, memory, offset, array.strides)
 
 
 def empty(like, shape, dtype=None):
-    """An uninitialised array of the library and device of `like`; dtype: that of `like`, or "float32"."""
-    if is_torch(like):
-        import torch
-
-        return torch.empty(shape, dtype=torch.float32 if dtype else like.dtype, device=like.device)
+    """An uninitialised array of the library of `like`, which is not torch; dtype: that of `like`, or "float32"."""
     namespace = getattr(like, "__array_namespace__", None)
     if namespace is None or type(like).__module__.startswith("jax"):
         raise Error(

@@ -8,7 +8,7 @@ from .errors import from_fields
 
 _module = tvm_ffi.load_module(str(pathlib.Path(__file__).parent / "libfovea_python.so"))
 
-forward = _module.get_function("forward")
+_forward = _module.get_function("forward")
 supports = _module.get_function("supports")
 _explain = _module.get_function("explain")
 _merge = _module.get_function("merge")
@@ -25,6 +25,13 @@ def _result(value):
     if isinstance(value, str):
         raise from_fields(value)
     return list(value)
+
+
+def run(arguments):
+    """The call; `arguments` in the order of read() in python/binding/binding.cpp."""
+    refused = _forward(*arguments)
+    if refused is not None:
+        raise from_fields(refused)
 
 
 def explain(output_format, *arguments):

@@ -7,13 +7,13 @@ There is no backward kernel yet: inputs that require grad are refused by name.
 import torch
 
 from . import api, binding
-from .errors import Error, from_fields
+from .errors import Error
 from .nvrtc import open_wheel
 
 _compiling = torch.compiler.is_compiling
 _grad_enabled = torch.is_grad_enabled
 _arguments = api.arguments
-_forward = binding.forward
+_run_binding = binding.run
 _PLAIN = {torch.Tensor, torch.nn.Parameter}
 _TENSORS = ("q", "k", "v", "mask", "bias", "sink")
 
@@ -52,15 +52,13 @@ def attention(
     if _grad_enabled():
         refuse_grad(q, k, v, mask, bias, sink)
     if out is None or (lse is None and return_lse):
-        out, lse = _outputs(q, v, cu_seqlens_q, out, lse, return_lse)
-    refused = _forward(
-        *_arguments(
+        out, lse = outputs(q, v, cu_seqlens_q, out, lse, return_lse)
+    _run_binding(
+        _arguments(
             q, k, v, out, lse, causal, window, mask, bias, softcap, sink, scale, q_offset, kv_offset, cu_seqlens_q,
             cu_seqlens_kv, seqused_q, seqused_kv, page_table, batch_invariant, forbid_slow, num_splits, backend,
         )
     )  # fmt: skip
-    if refused is not None:
-        raise from_fields(refused)
     return (out, lse) if return_lse else out
 
 
@@ -71,7 +69,7 @@ def attention_by_operators(q, k, v, return_lse, out, lse, causal, window, *other
     if out is None and lse is None:
         out, lse = torch.ops.fovea.attention(*features, return_lse=return_lse)
     else:
-        out, lse = _outputs(q, v, others[_CU_SEQLENS_Q - 3], out, lse, return_lse)
+        out, lse = outputs(q, v, others[_CU_SEQLENS_Q - 3], out, lse, return_lse)
         torch.ops.fovea.attention_out(*features, out=out, lse=lse)
     return (out, lse) if return_lse else out
 
@@ -81,9 +79,15 @@ def layer_of(tensor):
     return attention if type(tensor) in _PLAIN else attention_by_operators
 
 
-def merge_states(outs, lses, sink):
-    """fovea.merge_states for torch tensors and a new result."""
-    out, lse = torch.ops.fovea.merge_states(outs, lses, sink)
+def merge_states(outs, lses, sink, out, lse):
+    """fovea.merge_states for torch tensors. A new result comes from the operator."""
+    if out is None and lse is None:
+        out, lse = torch.ops.fovea.merge_states(outs, lses, sink)
+        return out, lse
+    refuse_grad_of_parts(outs, lses, sink)
+    out = outs[0].new_empty(outs[0].shape) if out is None else out
+    lse = lses[0].new_empty(lses[0].shape) if lse is None else lse
+    binding.merge(outs, lses, out, lse, sink)
     return out, lse
 
 
@@ -117,7 +121,8 @@ def _no_grad(names):
     )
 
 
-def _outputs(q, v, cu_seqlens_q, out, lse, return_lse):
+def outputs(q, v, cu_seqlens_q, out, lse, return_lse):
+    """As api.outputs(), for torch."""
     if not isinstance(v, torch.Tensor):
         raise api.no_tensor("v", v)
     if out is None:
@@ -137,15 +142,13 @@ def _complete(features, named):
 
 def _run(q, k, v, out, lse, features):
     causal, left, right, *others = features
-    refused = binding.forward(*api.arguments(q, k, v, out, lse, causal, (left, right), *others))
-    if refused is not None:
-        raise from_fields(refused)
+    binding.run(api.arguments(q, k, v, out, lse, causal, (left, right), *others))
 
 
 def _returned(q, v, features, return_lse):
     """(out, lse) as the operator returns them: lse is an empty tensor when it was not asked for."""
     cu_seqlens_q = features[_CU_SEQLENS_Q]
-    out, lse = _outputs(q, v, cu_seqlens_q, None, None, return_lse)
+    out, lse = outputs(q, v, cu_seqlens_q, None, None, return_lse)
     return out, q.new_empty(0, dtype=torch.float32) if lse is None else lse
 
 

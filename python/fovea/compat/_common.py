@@ -4,6 +4,9 @@ import torch
 
 import fovea
 
+ROTARY_HINT = "rotate q and k before the call"
+LEFTPAD_HINT = "let every sequence of the cache start at key 0"
+
 
 class Unserved(fovea.Error, NotImplementedError):
     """The refusal of an argument that fovea does not serve; its code is "unsupported"."""
@@ -50,6 +53,21 @@ def window(function, window_size):
 def plus_inf_when_empty(lse):
     """The lse with +inf, in place of -inf, for rows that see no key: the convention of FA2 and its descendants."""
     return lse.masked_fill_(lse == -torch.inf, torch.inf)
+
+
+def as_triple(result, asked):
+    """(out, lse, None), the lse as FA2 gives it, from the (out, lse) of a call that was asked for lse; else its out."""
+    if not asked:
+        return result
+    out, lse = result
+    return out, plus_inf_when_empty(lse), None
+
+
+def packed_keys(cu_seqlens_k, page_table):
+    """The named arguments of fovea.attention for packed keys; with pages cu_seqlens_k gives only the lengths."""
+    if page_table is None:
+        return {"cu_seqlens_kv": cu_seqlens_k}
+    return {"seqused_kv": cu_seqlens_k.diff(), "page_table": page_table}
 
 
 def used_lengths(batch, k_cache, cache_seqlens, page_table):

@@ -40,46 +40,13 @@ def flash_sparse_attn_func(
     Returns out [B, Sq, H, Dv], or (out, lse, None) with return_attn_probs: the probabilities are not materialised.
     Raises fovea.Error for what is not served.
     """
-    result = fovea.attention(
-        query,
-        key,
-        value,
-        mask=_over_keys(attn_mask, key),
-        bias=_over_keys(attn_bias, key),
-        scale=softmax_scale,
-        causal=bool(is_causal),
-        softcap=softcap or 0.0,
-        deterministic=bool(deterministic),
-        return_lse=bool(return_attn_probs),
+    operands = {"mask": _over_keys(attn_mask, key), "bias": _over_keys(attn_bias, key)}
+    return _attend(
+        query, key, value, softmax_scale, is_causal, softcap, deterministic, return_attn_probs, operands
     )
-    return _as_asked(result, return_attn_probs)
 
 
-def flash_dmattn_func(
-    query,
-    key,
-    value,
-    attn_mask=None,
-    attn_bias=None,
-    softmax_scale=None,
-    is_causal=None,
-    softcap=None,
-    deterministic=None,
-    return_attn_probs=None,
-):
-    """flash_sparse_attn_func under its former name."""
-    return flash_sparse_attn_func(
-        query,
-        key,
-        value,
-        attn_mask=attn_mask,
-        attn_bias=attn_bias,
-        softmax_scale=softmax_scale,
-        is_causal=is_causal,
-        softcap=softcap,
-        deterministic=deterministic,
-        return_attn_probs=return_attn_probs,
-    )
+flash_dmattn_func = flash_sparse_attn_func  # its former name
 
 
 def flash_sparse_attn_varlen_func(
@@ -103,22 +70,25 @@ def flash_sparse_attn_varlen_func(
     the lengths. Returns out [Tq, H, Dv], or (out, lse [H, Tq], None) with return_attn_probs.
     Raises fovea.Error for what is not served.
     """
-    paged = block_table is not None
+    operands = {"cu_seqlens_q": cu_seqlens_q} | _common.packed_keys(cu_seqlens_k, block_table)
+    return _attend(
+        query, key, value, softmax_scale, is_causal, softcap, deterministic, return_attn_probs, operands
+    )
+
+
+def _attend(query, key, value, softmax_scale, is_causal, softcap, deterministic, return_attn_probs, operands):
     result = fovea.attention(
         query,
         key,
         value,
-        cu_seqlens_q=cu_seqlens_q,
-        cu_seqlens_kv=None if paged else cu_seqlens_k,
-        seqused_kv=cu_seqlens_k.diff() if paged else None,
-        page_table=block_table,
         scale=softmax_scale,
         causal=bool(is_causal),
         softcap=softcap or 0.0,
         deterministic=bool(deterministic),
         return_lse=bool(return_attn_probs),
+        **operands,
     )
-    return _as_asked(result, return_attn_probs)
+    return _common.as_triple(result, return_attn_probs)
 
 
 def _over_keys(operand, key):
@@ -126,13 +96,6 @@ def _over_keys(operand, key):
     if operand is None or operand.shape[-1] != 1:
         return operand
     return operand.expand(*operand.shape[:-1], key.shape[1])
-
-
-def _as_asked(result, return_attn_probs):
-    if not return_attn_probs:
-        return result
-    out, lse = result
-    return out, _common.plus_inf_when_empty(lse), None
 
 
 def topk_indices(attention_bias, window_size):

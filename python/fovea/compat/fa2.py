@@ -19,8 +19,6 @@ import fovea
 from . import _common
 
 ALIBI_HINT = "add the slopes as a bias: fovea.attention(bias=...)"
-ROTARY_HINT = "rotate q and k before the call"
-LEFTPAD_HINT = "let every sequence of the cache start at key 0"
 
 
 def _attend(
@@ -29,7 +27,6 @@ def _attend(
 ):  # fmt: skip
     _common.refuse_dropout(function, dropout_p)
     _common.refuse_given(function, ALIBI_HINT, alibi_slopes=alibi_slopes)
-    paged = block_table is not None
     result = fovea.attention(
         q,
         k,
@@ -39,16 +36,11 @@ def _attend(
         softcap=softcap,
         scale=softmax_scale,
         cu_seqlens_q=cu_seqlens_q,
-        cu_seqlens_kv=None if paged else cu_seqlens_k,
-        seqused_kv=cu_seqlens_k.diff() if paged else None,
-        page_table=block_table,
         return_lse=return_attn_probs,
         deterministic=deterministic,
+        **_common.packed_keys(cu_seqlens_k, block_table),
     )
-    if not return_attn_probs:
-        return result
-    out, lse = result
-    return out, _common.plus_inf_when_empty(lse), None
+    return _common.as_triple(result, return_attn_probs)
 
 
 def flash_attn_func(
@@ -229,8 +221,8 @@ def flash_attn_with_kvcache(
       fovea.Error: nothing was written, the cache included.
     """
     function = "flash_attn_with_kvcache"
-    _common.refuse_given(function, ROTARY_HINT, rotary_cos=rotary_cos, rotary_sin=rotary_sin)
-    _common.refuse_given(function, LEFTPAD_HINT, cache_leftpad=cache_leftpad)
+    _common.refuse_given(function, _common.ROTARY_HINT, rotary_cos=rotary_cos, rotary_sin=rotary_sin)
+    _common.refuse_given(function, _common.LEFTPAD_HINT, cache_leftpad=cache_leftpad)
     _common.refuse_given(function, ALIBI_HINT, alibi_slopes=alibi_slopes)
     table = _common.cache_pages(function, cache_batch_idx, "block_table", block_table)
     lengths = _common.used_lengths(q.shape[0], k_cache, cache_seqlens, table)

@@ -24,8 +24,6 @@ from . import _common
 
 QV_HINT = "concatenate q with qv and k with v along the head dim"
 DESCALE_HINT = "fp8 is not served: pass fp32, bf16 or fp16"
-ROTARY_HINT = "rotate q and k before the call"
-LEFTPAD_HINT = "let every sequence of the cache start at key 0"
 
 
 def _features(
@@ -212,9 +210,9 @@ def flash_attn_with_kvcache(
     """
     function = "flash_attn_with_kvcache"
     _common.refuse_given(
-        function, ROTARY_HINT, rotary_cos=rotary_cos, rotary_sin=rotary_sin, rotary_seqlens=rotary_seqlens
+        function, _common.ROTARY_HINT, rotary_cos=rotary_cos, rotary_sin=rotary_sin, rotary_seqlens=rotary_seqlens
     )
-    _common.refuse_given(function, LEFTPAD_HINT, cache_leftpad=cache_leftpad)
+    _common.refuse_given(function, _common.LEFTPAD_HINT, cache_leftpad=cache_leftpad)
     features = _features(
         function, softmax_scale, causal, qv, q_descale, k_descale, v_descale, window_size, attention_chunk, softcap,
         num_splits,

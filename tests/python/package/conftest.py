@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "tools" / "ctypes"))
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+sys.path[:0] = [str(ROOT / "tools" / "ctypes"), str(ROOT / "tests" / "python")]
 
 pytest.importorskip("fovea", reason="the package is not installed: scripts/wheel.py")

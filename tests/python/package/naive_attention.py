@@ -8,11 +8,9 @@ import inspect
 import torch
 
 import fovea
-
-torch.set_num_threads(1)  # idle workers of OpenMP spin, on cores that the library under test needs
+from torch_judge import LSE_LIMIT, by_query_head, positions
 
 OUT_LIMIT = {torch.float32: 2e-6, torch.float16: 2e-3, torch.bfloat16: 2e-2}  # share of the largest expected element
-LSE_LIMIT = {torch.float32: 1e-5, torch.float16: 1e-3, torch.bfloat16: 1e-3}
 _generator = torch.Generator().manual_seed(20261128)
 
 
@@ -48,24 +46,6 @@ def attention(
     lse = torch.logsumexp(scores, dim=3)
     weights = torch.exp(scores - lse.nan_to_num(neginf=0.0)[..., None])
     return (weights @ value).transpose(1, 2), lse
-
-
-def positions(seqlen_q, seqlen_k, causal, window, diagonal):
-    """bool [Sq, Sk]: the keys that causal and the window leave visible."""
-    distance = torch.arange(seqlen_k) - torch.arange(seqlen_q)[:, None]
-    distance = distance - (seqlen_k - seqlen_q if diagonal is None else diagonal)
-    visible = distance <= 0 if causal else torch.ones_like(distance, dtype=torch.bool)
-    left, right = window
-    if left is not None:
-        visible = visible & (distance >= -left)
-    if right is not None:
-        visible = visible & (distance <= right)
-    return visible
-
-
-def by_query_head(operand, heads):
-    """[B, H | Hk | 1, ..] seen by every query head."""
-    return operand if operand.shape[1] in (1, heads) else operand.repeat_interleave(heads // operand.shape[1], dim=1)
 
 
 def varlen(q, k, v, ends_q, ends_k, **features):
