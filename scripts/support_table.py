@@ -35,7 +35,8 @@ FEATURES = {
     "split keys": [*BF16, "--num-splits", "4"],
 }
 CPU, GPU = ["--backend", "cpu"], ["--backend", "model"]
-KERNELS = {"cpu_fwd_f32": CPU, "cpu_fwd_amx_bf16": CPU, "fwd_mma": GPU}
+HOPPER = [*GPU, "--arch", "sm_90"]
+KERNELS = {"cpu_fwd_f32": CPU, "cpu_fwd_amx_bf16": CPU, "fwd_mma": GPU, "fwd_wgmma": HOPPER}
 
 
 def verdicts(fovea, arguments):
