@@ -220,7 +220,7 @@ FOVEA_API fovea_status fovea_explain(fovea_context* context, const fovea_forward
 
 /* Merges `count` partial results over disjoint key sets into the result over their union (section 3). (0, -inf) is the
  * identity. Apply the sink here, once, when the parts were made without it. out and lse may be the very views of a
- * part.
+ * part. On a GPU at most 32 parts, asynchronously on `stream`; on the CPU the call runs to completion.
  *   outs[i] [B, Sq, Hq, Dv] or [T, Hq, Dv]   f32 | bf16 | f16, each its own
  *   lses[i] [B, Hq, Sq] or [Hq, T]           f32
  *   out, lse (optional) as the parts; sink [Hq] f32, optional */
@@ -231,6 +231,10 @@ typedef struct fovea_merge_args {
   int32_t count;
   int32_t reserved; /* 0 */
   fovea_tensor out, lse, sink;
+  /* Absent from the first version of this struct. */
+  int32_t backend;   /* fovea_backend */
+  int32_t reserved2; /* 0 */
+  void* stream;      /* CUDA stream for CUDA tensors; NULL otherwise */
 } fovea_merge_args;
 
 FOVEA_API fovea_status fovea_merge(fovea_context* context, const fovea_merge_args* args, fovea_error* error);

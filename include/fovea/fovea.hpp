@@ -276,6 +276,8 @@ struct MergeArgs {
   std::span<const Tensor> outs{};
   std::span<const Tensor> lses{};
   Tensor out{}, lse{}, sink{};
+  fovea_backend backend = FOVEA_BACKEND_AUTO;
+  void* stream = nullptr;
 };
 
 // A text, or the reason why there is none.
@@ -343,6 +345,8 @@ class Context {
     raw.lses = lses.data();
     raw.count = static_cast<std::int32_t>(outs.size());
     raw.out = args.out, raw.lse = args.lse, raw.sink = args.sink;
+    raw.backend = args.backend;
+    raw.stream = args.stream;
     return Status::of([&](fovea_error* error) { return fovea_merge(context_, &raw, error); });
   }
 

@@ -18,7 +18,12 @@ using tvm::ffi::Any;
 using tvm::ffi::Array;
 using tvm::ffi::String;
 
-// Order of arguments: api.py, _call().
+// The caller's current stream, where a tensor is on a GPU.
+void* stream_of(const fovea_tensor& tensor) {
+  return tensor.device_type == FOVEA_DEVICE_CUDA ? TVMFFIEnvGetStream(kDLCUDA, tensor.device_id) : nullptr;
+}
+
+// Order of arguments: api.py, arguments().
 void read(Arguments& from, fovea_forward_args& args) {
   args.struct_size = sizeof(args);
   from.tensor("q", args.q);
@@ -43,7 +48,7 @@ void read(Arguments& from, fovea_forward_args& args) {
   args.q_offset = from.integer("q_offset");
   args.kv_offset = from.integer("kv_offset");
   args.num_splits = static_cast<std::int32_t>(from.integer("num_splits"));
-  if (args.q.device_type == FOVEA_DEVICE_CUDA) args.stream = TVMFFIEnvGetStream(kDLCUDA, args.q.device_id);
+  args.stream = stream_of(args.q);
 }
 
 // Calls `function` with the default context; None, or the refusal.
@@ -119,6 +124,7 @@ Any merge(Arguments& from) {
   args.outs = outs.data();
   args.lses = lses.data();
   args.count = static_cast<std::int32_t>(count);
+  args.stream = stream_of(args.out);
   return checked([&](fovea_context* context, fovea_error* error) { return fovea_merge(context, &args, error); });
 }
 

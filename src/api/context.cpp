@@ -92,6 +92,16 @@ Caps ContextState::caps_for(const ForwardCall& call) const {
   return result;
 }
 
+model::Settings ContextState::model_settings() const {
+  model::Settings settings{.sm = caps.model.sm,
+                           .seed = args.model_seed,
+                           .landing = model::AsyncLanding::random,
+                           .schedule = model::Schedule::random};
+  if (args.model_landing == FOVEA_LANDING_EAGER) settings.landing = model::AsyncLanding::eager;
+  if (args.model_landing == FOVEA_LANDING_LAZY) settings.landing = model::AsyncLanding::lazy;
+  return settings;
+}
+
 Caps detect_caps(const Config& config, const fovea_context_args& args) {
   Caps caps;
   caps.cpu = detect_cpu_features();

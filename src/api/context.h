@@ -11,6 +11,7 @@
 #include "api/gpu.h"
 #include "api/validate.h"
 #include "backend/cuda/forward.h"
+#include "backend/model/settings.h"
 #include "core/config.h"
 #include "core/threads.h"
 #include "core/workspace.h"
@@ -52,6 +53,8 @@ struct ContextState {
   Result<PlannedCall*> plan_for(const ForwardCall& call);
   // Capabilities as a call on these tensors sees them: with its GPU, where it concerns one.
   Caps caps_for(const ForwardCall& call) const;
+  // How kernels run on the model.
+  model::Settings model_settings() const;
 
   const Config config;
   const Caps caps;

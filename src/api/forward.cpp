@@ -11,11 +11,6 @@ namespace {
 
 bool has_rows(const Problem& p) { return p.total_q > 0 && p.num_heads_q > 0; }
 
-model::AsyncLanding landing_of(std::int32_t landing) {
-  if (landing == FOVEA_LANDING_EAGER) return model::AsyncLanding::eager;
-  return landing == FOVEA_LANDING_LAZY ? model::AsyncLanding::lazy : model::AsyncLanding::random;
-}
-
 // A call whose kernel is not loaded yet. Compiling may take seconds, so that it holds no lock.
 Check first_run_on_cuda(ContextState& context, const Plan& plan, const ForwardCall& call) {
   cuda::Device& device = *context.gpu.device(call.device_id);
@@ -32,17 +27,14 @@ Check first_run_on_cuda(ContextState& context, const Plan& plan, const ForwardCa
 
 // On the functional model, on this thread. A fault of the kernel is a fault of fovea, named.
 Check run_on_model(ContextState& context, const Plan& plan, const ForwardCall& call) {
-  const model::Settings settings{.sm = context.caps.model.sm,
-                                 .seed = context.args.model_seed,
-                                 .landing = landing_of(context.args.model_landing),
-                                 .schedule = model::Schedule::random};
+  const model::Settings settings = context.model_settings();
   const Result<model::Report> report = model::run_forward(plan, call.operands, context.gpu.modules(), settings);
   if (!report.ok()) return report.error();
   {
     const std::lock_guard lock(context.mutex);
     context.last_model_report = report.value();
   }
-  if (report.value().fault) return model::fault_error(plan, settings, *report.value().fault);
+  if (report.value().fault) return model::fault_error(name(plan.choice.kernel), settings, *report.value().fault);
   return {};
 }
 

@@ -2,21 +2,23 @@
 #include "api/validate_merge.h"
 
 #include <algorithm>
+#include <cstddef>
 
 #include "api/validate_steps.h"
 #include "api/versioned.h"
 #include "core/text.h"
+#include "device/spec/merge_params.h"
 
 namespace fovea {
 namespace {
 
-constexpr std::array<std::uint64_t, 1> kMergeArgsSizes{sizeof(fovea_merge_args)};
+constexpr std::array<std::uint64_t, 2> kMergeArgsSizes{offsetof(fovea_merge_args, backend), sizeof(fovea_merge_args)};
 
 Check check_count(const fovea_merge_args& a) {
-  if (a.reserved != 0) {
+  if (a.reserved != 0 || a.reserved2 != 0) {
     return Error{.status = FOVEA_UNKNOWN_FLAG,
-                 .asked = cat("reserved=", a.reserved),
-                 .allowed = "reserved=0",
+                 .asked = cat("reserved=", a.reserved, ", reserved2=", a.reserved2),
+                 .allowed = "0 in both",
                  .why = "a later version may give the field a meaning",
                  .hint = "zero-initialise fovea_merge_args"};
   }
@@ -54,12 +56,32 @@ Check check_views(const fovea_merge_args& a, const std::vector<Arg>& args) {
     if (!present(*arg.tensor)) continue;
     if (Check bad = check_same_device(args.front(), arg)) return bad;
   }
-  if (a.out.device_type == FOVEA_DEVICE_CPU) return {};
-  return Error{.status = FOVEA_DEVICE,
-               .asked = "CUDA tensors",
-               .allowed = "tensors in CPU memory",
-               .why = "merge has no GPU kernel yet",
-               .hint = "copy the parts to CPU memory"};
+  return {};
+}
+
+fovea_backend backend_of(const fovea_merge_args& a) {
+  if (a.backend != FOVEA_BACKEND_AUTO) return static_cast<fovea_backend>(a.backend);
+  return a.out.device_type == FOVEA_DEVICE_CPU ? FOVEA_BACKEND_CPU : FOVEA_BACKEND_CUDA;
+}
+
+// The tensors are on one device.
+Check check_backend(const fovea_merge_args& a) {
+  if (Check bad = check_backend_number(a.backend)) return bad;
+  const fovea_backend backend = backend_of(a);
+  const bool on_cpu = a.out.device_type == FOVEA_DEVICE_CPU;
+  if (on_cpu == (backend == FOVEA_BACKEND_CUDA)) {
+    return Error{.status = FOVEA_DEVICE,
+                 .asked = cat(on_cpu ? "tensors in CPU memory" : "CUDA tensors", ", backend=", a.backend),
+                 .allowed = "CUDA tensors for FOVEA_BACKEND_CUDA, tensors in CPU memory for the others",
+                 .why = "tensors are never copied between devices behind the caller's back",
+                 .hint = "copy the tensors, or ask for FOVEA_BACKEND_AUTO"};
+  }
+  if (backend == FOVEA_BACKEND_CPU || a.count <= kMaxMergeParts) return {};
+  return Error{.status = FOVEA_MERGE_COUNT,
+               .asked = cat("count=", a.count, " on a GPU"),
+               .allowed = cat("at most ", kMaxMergeParts, " parts"),
+               .why = "the GPU kernel weighs one part per lane of a warp",
+               .hint = "merge groups of parts in fp32, then their results"};
 }
 
 // "outs[3] of shape ..." instead of "outs[i]": adds the index of part i to a refusal.
@@ -137,8 +159,8 @@ Check check_overlaps(const fovea_merge_args& a, const std::vector<Arg>& args) {
   return {};
 }
 
-cpu::PartView part_view(const fovea_tensor& out, const fovea_tensor& lse) {
-  cpu::PartView view;
+PartView part_view(const fovea_tensor& out, const fovea_tensor& lse) {
+  PartView view;
   const std::int32_t last = out.rank - 1;
   view.out = {
       out.data,         dtype_of(out), out.rank == 4 ? out.strides[0] : 0, out.strides[last - 2], out.strides[last - 1],
@@ -164,6 +186,9 @@ MergeCall make_call(const fovea_merge_args& a) {
   call.operands.rows = a.out.shape[last - 2];
   call.operands.heads = a.out.shape[last - 1];
   call.operands.head_dim = a.out.shape[last];
+  call.backend = backend_of(a);
+  call.device_id = a.out.device_id;
+  call.stream = a.stream;
   return call;
 }
 
@@ -177,6 +202,7 @@ Result<MergeCall> validate_merge(const fovea_merge_args* args) {
   if (Check bad = check_count(a)) return *std::move(bad);
   const std::vector<Arg> tensors = tensors_of(a);
   if (Check bad = check_views(a, tensors)) return *std::move(bad);
+  if (Check bad = check_backend(a)) return *std::move(bad);
   if (Check bad = check_result(a)) return *std::move(bad);
   if (Check bad = check_parts(a)) return *std::move(bad);
   if (Check bad = check_overlaps(a, tensors)) return *std::move(bad);

@@ -3,15 +3,18 @@
 
 #include <vector>
 
-#include "backend/cpu/forward.h"
 #include "core/error.h"
+#include "plan/merge_operands.h"
 
 namespace fovea {
 
 // Owns the part views that `operands.parts` would point to.
 struct MergeCall {
-  std::vector<cpu::PartView> parts;
-  cpu::MergeOperands operands;  // without `parts`
+  std::vector<PartView> parts;
+  MergeOperands operands;                     // without `parts`
+  fovea_backend backend = FOVEA_BACKEND_CPU;  // never AUTO
+  std::int32_t device_id = 0;
+  void* stream = nullptr;
 };
 
 Result<MergeCall> validate_merge(const fovea_merge_args* args);

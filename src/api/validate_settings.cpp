@@ -6,6 +6,15 @@
 #include "device/spec/combine_spec.h"
 
 namespace fovea {
+
+Error unknown_backend(std::int32_t backend) {
+  return {.status = FOVEA_UNKNOWN_FLAG,
+          .asked = cat("backend=", backend),
+          .allowed = "FOVEA_BACKEND_AUTO (0), FOVEA_BACKEND_CPU (1), FOVEA_BACKEND_CUDA (2) or FOVEA_BACKEND_MODEL (3)",
+          .why = "the number names no backend of this version",
+          .hint = "use FOVEA_BACKEND_AUTO"};
+}
+
 namespace {
 
 constexpr std::uint32_t kKnownFlags = FOVEA_FLAG_CAUSAL | FOVEA_FLAG_WINDOW_LEFT | FOVEA_FLAG_WINDOW_RIGHT |
@@ -21,14 +30,6 @@ constexpr const char* kNeverIgnored = "the value would be ignored, and no argume
           .hint = "use the FOVEA_FLAG_* values of the header that came with this library"};
 }
 
-[[gnu::cold]] Error unknown_backend(const fovea_forward_args& a) {
-  return {.status = FOVEA_UNKNOWN_FLAG,
-          .asked = cat("backend=", a.backend),
-          .allowed = "FOVEA_BACKEND_AUTO (0), FOVEA_BACKEND_CPU (1), FOVEA_BACKEND_CUDA (2) or FOVEA_BACKEND_MODEL (3)",
-          .why = "the number names no backend of this version",
-          .hint = "use FOVEA_BACKEND_AUTO"};
-}
-
 [[gnu::cold]] Error reserved_is_set(const fovea_forward_args& a) {
   return {.status = FOVEA_UNKNOWN_FLAG,
           .asked = cat("reserved=", a.reserved),
@@ -39,7 +40,7 @@ constexpr const char* kNeverIgnored = "the value would be ignored, and no argume
 
 Check check_enums(const fovea_forward_args& a) {
   if ((a.flags & ~kKnownFlags) != 0) return unknown_flags(a);
-  if (a.backend < FOVEA_BACKEND_AUTO || a.backend > FOVEA_BACKEND_MODEL) return unknown_backend(a);
+  if (Check bad = check_backend_number(a.backend)) return bad;
   if (a.reserved != 0) return reserved_is_set(a);
   return {};
 }

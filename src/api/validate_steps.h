@@ -50,6 +50,12 @@ Check check_aliasing(const fovea_forward_args& args, const ForwardBytes& bytes);
 Check check_self_overlap(Arg output);
 Check check_same_device(Arg first, Arg other);
 
+[[gnu::cold]] Error unknown_backend(std::int32_t backend);
+inline Check check_backend_number(std::int32_t backend) {
+  if (backend >= FOVEA_BACKEND_AUTO && backend <= FOVEA_BACKEND_MODEL) return {};
+  return unknown_backend(backend);
+}
+
 [[gnu::cold]] Error not_a_served_float(Arg arg);
 inline Check check_float_dtype(Arg arg) {
   const std::int32_t dtype = arg.tensor->dtype;

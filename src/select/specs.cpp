@@ -31,11 +31,24 @@ KernelSource kernel_source(const CombineSpec& spec) {
           .min_ctas = 1};
 }
 
+KernelSource kernel_source(const MergeSpec& spec) {
+  return {.header = "kernels/merge.h",
+          .spec_expr = "{}",
+          .spec_type = "fovea::MergeSpec",
+          .params_type = "fovea::MergeParams",
+          .kernel = "merge",
+          .digest = digest(spec),
+          .smem_bytes = 0,
+          .threads = kMergeThreads,
+          .min_ctas = 1};
+}
+
 std::vector<KernelSource> standard_specs(int sm) {
   std::vector<KernelSource> sources;
   for (const FwdSpec& spec : standard_fwd_wgmma_specs(sm)) sources.push_back(kernel_source(spec));
   for (const FwdSpec& spec : standard_fwd_mma_specs(sm)) sources.push_back(kernel_source(spec));
   sources.push_back(kernel_source(CombineSpec{.out = Element::bf16}));
+  sources.push_back(kernel_source(MergeSpec{}));
   return sources;
 }
 

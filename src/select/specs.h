@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "device/spec/combine_spec.h"
+#include "device/spec/merge_params.h"
 #include "jit/kernel_source.h"
 #include "select/select.h"
 
@@ -11,6 +12,7 @@ namespace fovea {
 
 KernelSource kernel_source(const FwdSpec& spec);
 KernelSource kernel_source(const CombineSpec& spec);
+KernelSource kernel_source(const MergeSpec& spec);
 
 // What everyday calls need on an architecture (80, 86, 89, 90, 100, 120).
 std::vector<KernelSource> standard_specs(int sm);

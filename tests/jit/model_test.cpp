@@ -69,7 +69,7 @@ TEST_F(ModelForward, AFaultOfTheKernelIsReportedByName) {
                                              regions, module.value().entry, &params);
   ASSERT_TRUE(report.fault.has_value());
   EXPECT_EQ(report.fault->code, model::Code::out_of_bounds) << report.fault->text;
-  const Error error = model::fault_error(plan, {}, *report.fault);
+  const Error error = model::fault_error("fwd_mma", {}, *report.fault);
   EXPECT_NE(error.why.find("out_of_bounds"), std::string::npos) << error.why;
 }
 

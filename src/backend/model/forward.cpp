@@ -23,16 +23,6 @@ namespace {
 // CTAs of a persistent kernel: few, so that each computes several tiles.
 constexpr std::int64_t kCtas = 3;
 
-LaunchConfig launch_config(const KernelSource& source, std::int64_t grid, const Settings& settings) {
-  return {.grid_x = static_cast<u32>(grid),
-          .threads = static_cast<u32>(source.threads),
-          .smem_bytes = static_cast<u32>(source.smem_bytes),
-          .sm = settings.sm,
-          .seed = settings.seed,
-          .landing = settings.landing,
-          .schedule = settings.schedule};
-}
-
 std::string encode(TensorMap& to, const RowMap& map) {
   TiledMap tiled;
   tiled.type = map.dtype == FOVEA_BF16 ? MapType::bf16 : MapType::f16;
@@ -99,14 +89,6 @@ Result<Report> run_forward(const Plan& plan, const ForwardOperands& operands, Mo
       launch(launch_config(merging, split.combine_grid, settings), regions, merge.value().entry, &combine);
   report.fault = merged.fault;
   return report;
-}
-
-Error fault_error(const Plan& plan, const Settings& settings, const Fault& fault) {
-  return {.status = FOVEA_INTERNAL,
-          .asked = cat(name(plan.choice.kernel), " on the model of sm_", settings.sm, ", seed ", settings.seed),
-          .allowed = "a kernel without faults",
-          .why = cat(to_string(fault.code), ": ", fault.text),
-          .hint = "this is a fault of the kernel: please report this message"};
 }
 
 }  // namespace fovea::model

@@ -79,4 +79,21 @@ std::vector<Region> forward_regions(const Problem& p, const ForwardOperands& o) 
   return regions.take();
 }
 
+std::vector<Region> merge_regions(const MergeOperands& o) {
+  Regions regions;
+  const auto add = [&](const PartView& part, bool writable) {
+    if (writable || part.out.data != o.result.out.data) {
+      regions.add("out", part.out, writable, o.batch, o.rows, o.heads, o.head_dim);
+    }
+    if (writable || part.lse != o.result.lse) {
+      regions.add("lse", part.lse, sizeof(float), writable,
+                  {{o.batch, part.lse_b}, {o.heads, part.lse_h}, {o.rows, part.lse_s}});
+    }
+  };
+  add(o.result, true);
+  for (const PartView& part : o.parts) add(part, false);
+  regions.add("sink", o.sink, sizeof(float), false, {{o.heads, o.sink_stride}});
+  return regions.take();
+}
+
 }  // namespace fovea::model
