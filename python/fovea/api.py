@@ -8,7 +8,7 @@ What attention means is docs/contract.md of the project.
 import json
 
 from . import binding
-from .arrays import empty, is_torch, viewable
+from .arrays import empty, is_torch, on_current_stream, viewable
 from .errors import Error, from_fields
 from .nvrtc import open_wheel
 
@@ -102,7 +102,8 @@ def _layer(q):
 
 def _array_attention(q, k, v, return_lse, out, lse, *features):
     out, lse = outputs(q, v, features[9], out, lse, return_lse)  # features[9]: cu_seqlens_q
-    binding.run(map(viewable, arguments(q, k, v, out, lse, *features)))
+    with on_current_stream(q):
+        binding.run(map(viewable, arguments(q, k, v, out, lse, *features)))
     return (out, lse) if return_lse else out
 
 
@@ -113,6 +114,7 @@ def merge_states(outs, lses, *, sink=None, out=None, lse=None):
       outs: list of [B, Sq, Hq, Dv] or [T, Hq, Dv], fp32, bf16 or fp16, each its own.
       lses: list of fp32 [B, Hq, Sq] or [Hq, T], natural logarithm; (0, -inf) is the identity.
       sink: fp32 [Hq], when the parts were made without it.
+      On a GPU at most 32 parts.
       out, lse: written in place when given; may be those of a part. Default: new, out with the dtype of outs[0].
 
     Returns:
@@ -134,7 +136,8 @@ def merge_states(outs, lses, *, sink=None, out=None, lse=None):
         return torch_merge_states(outs, lses, sink, out, lse)
     out = empty(outs[0], tuple(outs[0].shape)) if out is None else out
     lse = empty(lses[0], tuple(lses[0].shape)) if lse is None else lse
-    binding.merge(list(map(viewable, outs)), list(map(viewable, lses)), out, lse, viewable(sink))
+    with on_current_stream(outs[0]):
+        binding.merge(list(map(viewable, outs)), list(map(viewable, lses)), out, lse, viewable(sink))
     return out, lse
 
 

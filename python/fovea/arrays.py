@@ -1,7 +1,10 @@
-"""What differs between array libraries outside of torch: how results are made and how read-only arrays are viewed."""
+"""What differs between array libraries outside of torch: results, read-only arrays, streams."""
 
+import contextlib
 import ctypes
 import sys
+
+import tvm_ffi
 
 from .errors import Error
 
@@ -26,10 +29,33 @@ def viewable(array):
     return numpy.ndarray(array.shape, array.dtype, memory, offset, array.strides)
 
 
+def on_current_stream(array):
+    """A context in which calls run on the current stream of CuPy, when `array` is CuPy's.
+
+    DLPack's exchange of streams orders a call after its inputs, on the legacy default stream; what CuPy does next with
+    the result would not wait for that stream. torch's stream reaches the call without this.
+    """
+    if type(array).__module__.partition(".")[0] != "cupy":
+        return contextlib.nullcontext()
+    cupy = sys.modules["cupy"]
+    device = array.device.id
+    return tvm_ffi.use_raw_stream(tvm_ffi.device("cuda", device), cupy.cuda.get_current_stream(device).ptr)
+
+
+def _library_of(array):
+    """NumPy, CuPy or another library by the array API standard; None where arrays cannot be written, as in JAX."""
+    package = type(array).__module__.partition(".")[0]
+    if package == "cupy":  # which is close to the standard without naming its namespace
+        return sys.modules["cupy"]
+    if package.startswith("jax") or not hasattr(array, "__array_namespace__"):
+        return None
+    return array.__array_namespace__()
+
+
 def empty(like, shape, dtype=None):
     """An uninitialised array of the library of `like`, which is not torch; dtype: that of `like`, or "float32"."""
-    namespace = getattr(like, "__array_namespace__", None)
-    if namespace is None or type(like).__module__.startswith("jax"):
+    library = _library_of(like)
+    if library is None:
         raise Error(
             "output",
             f"a result for {type(like).__module__}.{type(like).__name__}",
@@ -37,5 +63,4 @@ def empty(like, shape, dtype=None):
             "fovea writes results in place and makes them for torch, NumPy and CuPy alone",
             "pass out= (and lse=) that may be written",
         )
-    library = namespace()
     return library.empty(shape, dtype=library.float32 if dtype else like.dtype)

@@ -63,6 +63,34 @@ def test_the_tensors_device_is_used():
     judged(out, None, (q, k, v))
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16], ids=str)
+@pytest.mark.parametrize("count, dim", [(1, 64), (2, 128), (3, 59), (32, 300)])
+def test_merge_is_that_of_the_cpu(dtype, count, dim):
+    outs = [torch.randn(2, 70, 6, dim).to(dtype if part % 2 == 0 else torch.float32) for part in range(count)]
+    lses = [4 * torch.randn(2, 6, 70) for _ in range(count)]
+    for part in range(count):
+        lses[part][:, :, part::7] = -torch.inf
+        outs[part][:, part::7] = torch.nan
+    sink = torch.randn(6)
+    wanted, wanted_lse = fovea.merge_states(outs, lses, sink=sink)
+    on_gpu = [x.cuda() for x in outs], [x.cuda() for x in lses]
+    out, lse = fovea.merge_states(*on_gpu, sink=sink.cuda())
+    limit = {torch.float32: 2.0**-18, torch.bfloat16: 2.0**-7, torch.float16: 2.0**-10}[dtype]
+    torch.testing.assert_close(out.cpu(), wanted, rtol=limit, atol=limit)
+    torch.testing.assert_close(lse.cpu(), wanted_lse, rtol=2.0**-18, atol=2.0**-18)
+    fovea.merge_states(*on_gpu, sink=sink.cuda(), out=on_gpu[0][0], lse=on_gpu[1][0])
+    assert torch.equal(on_gpu[0][0], out) and torch.equal(on_gpu[1][0], lse)
+
+
+def test_parts_are_the_whole():
+    q, k, v = inputs()
+    wanted, wanted_lse = fovea.attention(q, k, v, return_lse=True)
+    parts = [fovea.attention(q, k[:, at], v[:, at], return_lse=True) for at in (slice(0, 130), slice(130, None))]
+    out, lse = fovea.merge_states(*zip(*parts))
+    torch.testing.assert_close(out.float(), wanted.float(), rtol=2.0**-6, atol=2.0**-8)
+    torch.testing.assert_close(lse, wanted_lse, rtol=0, atol=1e-5)
+
+
 def test_capture_and_replay():
     q, k, v = inputs(seqlen=512)
     out = torch.empty_like(q)
