@@ -4,27 +4,35 @@
 #pragma once
 
 #include "kernels/fwd_wgmma_consumer.h"
+#include "kernels/fwd_wgmma_mask.h"
 #include "kernels/fwd_wgmma_producer.h"
 
 namespace fovea::kernels {
 
-// 128 threads of the producer, of which one warp works, then the consumers. Registers go from the first to the others.
+// 128 threads of the producer, of which one warp works and three look at a mask where there is one, then the consumers.
+// Registers go from the first to the others.
 template <FwdSpec kSpec>
 FOVEA_INLINE void fwd_wgmma(const FwdWgmmaParams& p) {
   static_assert(well_formed(kSpec) && kSpec.family == Family::wgmma);
   constexpr bool kThree = kSpec.tile_m == 192;
   constexpr bool kWide = kSpec.head_dim_v > 128;
+  constexpr bool kMasked = kSpec.views();
   const WgmmaRing<kSpec> ring(SmemPtr{isa::smem_base()});
   if (isa::tid_x() == 0) {
     ring.init();
+    if constexpr (kMasked) MaskRing<kSpec>().init();
     isa::fence_mbarrier_init();
   }
   isa::syncthreads();
   if (isa::tid_x() < 128U) {
-    isa::setmaxnreg_dec<(kThree ? 32 : (kWide ? 40 : 72))>();
-    if (isa::tid_x() < 32U) Producer<kSpec>(p, ring).run();
+    isa::setmaxnreg_dec<(kThree ? 32 : (kWide ? 40 : (kMasked ? 88 : 72)))>();
+    if (isa::tid_x() < 32U) {
+      Producer<kSpec>(p, ring).run();
+    } else if constexpr (kMasked) {
+      MaskScanner<kSpec>(p, ring, isa::tid_x() - 32U).run();
+    }
   } else {
-    isa::setmaxnreg_inc<(kThree ? 160 : (kWide ? 232 : 216))>();
+    isa::setmaxnreg_inc<(kThree ? 160 : (kWide ? 232 : (kMasked ? 208 : 216)))>();
     Consumer<kSpec>(p, ring, isa::tid_x() / 128U - 1U).run();
   }
 }

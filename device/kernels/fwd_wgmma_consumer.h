@@ -6,6 +6,7 @@
 #include "attention/epilogue.h"
 #include "attention/softmax.h"
 #include "attention/value_classes.h"
+#include "kernels/fwd_wgmma_mask.h"
 #include "kernels/fwd_wgmma_output.h"
 #include "kernels/fwd_wgmma_scores.h"
 
@@ -189,28 +190,30 @@ class Consumer {
     i32 step = uniform(step_);
     const i32 end = step + uniform(blocks_.last - blocks_.first);
     const Q q = q_tile();
+    // A mask says with each step whether another follows; without one their number is known.
+    const auto more = [&](i32 behind) { return kSpec.views() ? !last_ : behind < end; };
     await_scores(step);
-    weigh(raise_maxima<kClass>());
+    weigh(raise_maxima<kClass>(step));
     narrow();
-    if (step + 1 < end) await_key(step + 1);
-    for (++step; step < end; ++step) {
+    if (more(step + 1)) await_key(step + 1);
+    for (++step; more(step); ++step) {
       issue_scores(q, step);
       issue_values<kClass>(step - 1);
       isa::wgmma_wait_group<1>();
       release(ring_.k_empty(step));
       --block_;
-      const Maxima maxima = raise_maxima<kClass>();
+      const Maxima maxima = raise_maxima<kClass>(step);
       weigh(maxima);
       // A basic block ends here: otherwise ptxas moves the exponentials behind the wait for the products with V.
-      if (step + 1 < end) await_key(step + 1);
+      if (more(step + 1)) await_key(step + 1);
       isa::wgmma_wait_group<0>();
       release(ring_.v_empty(step - 1));
       if (maxima.moved) shrink(maxima.factor);
       narrow();
     }
     if (!kClass) release_q();
-    issue_values<kClass>(end - 1);
-    step_ = end;
+    issue_values<kClass>(step - 1);
+    step_ = step;
   }
 
   // Scores and weights share registers. A product's fence is due to its weights, which were written after the last one.
@@ -221,7 +224,7 @@ class Consumer {
     const Q q = q_tile();
     while (true) {
       await_scores(step);
-      const Maxima maxima = raise_maxima<kClass>();
+      const Maxima maxima = raise_maxima<kClass>(step);
       if (maxima.moved) shrink(maxima.factor);
       if (!kClass && step + 1 == end) release_q();
       await_values<kClass>(step);
@@ -288,43 +291,35 @@ class Consumer {
     isa::wgmma_commit_group();
   }
 
-  // What a block's scores mean for the lane's two rows: what goes off the exponents of their weights; whether some row
-  // of the warp took a new maximum, and the factors by which what was summed then shrinks.
-  struct Maxima {
-    Array<f32, 2> shift;
-    bool moved;
-    Array<f32, 2> factor;
-  };
+  // A block's scores as softmax sees them, with those that count alone, and what they mean for the rows.
   template <bool kClass>
-  FOVEA_INLINE Maxima raise_maxima() {
+  FOVEA_INLINE Maxima raise_maxima(i32 step) {
     if constexpr (!kSpec.folded_scale()) transform_scores(s_, p_.fwd);
+    if constexpr (kSpec.views()) hide_masked(step);
     if (block_ < blocks_.clean_first || block_ >= blocks_.clean_last) {
       const auto work = ld_shared_object<WgmmaWork>(ring_.work(turn_));
       hide_scores(s_, work.seq, work.tile.row0 + lane_row(), block_ * kSpec.tile_n);
     }
     if (kClass && counts_keys(class_)) level_visible<kKeyTiles>(s_);
-    const f32 scale = exponent_scale<kSpec>(p_.fwd);
-    const Array<f32, 2> seen{{lane_maximum(s_, 0, stats_.max[0]), lane_maximum(s_, 1, stats_.max[1])}};
-    Maxima maxima{};
-    // Where no lane's part of a row has outgrown its maximum, no row has: nothing to exchange.
-    maxima.moved = isa::vote_any(outgrown(seen[0], stats_.max[0], scale) || outgrown(seen[1], stats_.max[1], scale));
-    if (maxima.moved) {
+    return raised_maxima(s_, stats_, exponent_scale<kSpec>(p_.fwd));
+  }
+  // Learns which block the step is about, and hides what the mask does.
+  FOVEA_INLINE void hide_masked(i32 step) {
+    const MaskStep found = mask_.unpack(static_cast<u32>(uniform(static_cast<i32>(mask_.what(step)))));
+    block_ = found.block;
+    last_ = found.last;
+    if (found.partial) {
       FOVEA_UNROLL
       for (i32 half = 0; half < 2; ++half) {
-        maxima.factor[half] = raise_max(stats_, half, quad_max(seen[half]), scale);
+        const i32 row = p_.fwd.mask.stride_q == 0 ? 0 : lane_row() + 8 * half;
+        hide_by_bits(s_, half, isa::ld_shared<U32x4>(mask_.row_bits(step, row)));
       }
     }
-    FOVEA_UNROLL
-    for (i32 half = 0; half < 2; ++half) maxima.shift[half] = softmax_base(stats_.max[half]) * scale;
-    return maxima;
+    mask_.release(step);
   }
   // Scores -> weights in place; those of 16 keys.
   FOVEA_INLINE void weigh(const Maxima& maxima, i32 step) {
-    FOVEA_UNROLL
-    for (i32 i = 8 * step; i < 8 * step + 8; ++i) {
-      const i32 half = i / 2 % 2;
-      fovea::weigh(s_.reg[i], stats_.sum[half], exponent_scale<kSpec>(p_.fwd), maxima.shift[half]);
-    }
+    weigh_scores(s_, stats_, maxima, exponent_scale<kSpec>(p_.fwd), step);
   }
   FOVEA_INLINE void weigh(const Maxima& maxima) {
     FOVEA_UNROLL
@@ -382,12 +377,14 @@ class Consumer {
   WgmmaRing<kSpec> ring_;
   u32 group_;
   i32 turn_ = 0;
-  i32 step_ = 0;                        // of the ring: goes on from turn to turn
-  i32 run_ = 0;                         // tiles with a verdict
-  bool unsettled_ = false;              // whether somebody may want the last of them again
-  KeyBlocks blocks_;                    // that the warpgroup's rows see
-  i32 before_, behind_;                 // how many of the tile's come before and behind them
-  i32 block_ = 0;                       // of keys
+  i32 step_ = 0;            // of the ring: goes on from turn to turn
+  i32 run_ = 0;             // tiles with a verdict
+  bool unsettled_ = false;  // whether somebody may want the last of them again
+  KeyBlocks blocks_;        // that the warpgroup's rows see
+  i32 before_, behind_;     // how many of the tile's come before and behind them
+  i32 block_ = 0;           // of keys
+  bool last_ = false;       // of the turn, as a mask says
+  MaskRing<kSpec> mask_;
   ValueClass class_ = ValueClass::all;  // of V elements that count
   RowStats stats_;
   Array<bool, 2> query_;  // whether the lane's rows are queries, and what their sums are multiplied by

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "attention/value_classes.h"
-#include "kernels/fwd_wgmma_ring.h"
+#include "kernels/fwd_wgmma_mask.h"
 
 namespace fovea::kernels {
 
@@ -85,10 +85,21 @@ class Producer {
   // phase.
   FOVEA_INLINE void run() {
     stage_next();
-    if (leader()) send_q();
+    if (leader()) {
+      ask_for_staged();
+      send_q();
+    }
     i32 tiles = 0;
-    for (; staged_ == TurnKind::run; ++tiles) send_tile(tiles);
-    if (leader() && tiles > 0 && ring_.runs_again(tiles - 1)) run_again();
+    for (; staged_ == TurnKind::run; ++tiles) {
+      if constexpr (kSpec.views()) {
+        send_masked_tile(tiles);
+      } else {
+        send_tile(tiles);
+      }
+    }
+    if (!leader()) return;
+    if (tiles > 0 && ring_.runs_again(tiles - 1)) run_again();
+    if (kSpec.views()) mask_.ask(scans_, MaskRing<kSpec>::kEndOfScans);
   }
 
  private:
@@ -153,6 +164,44 @@ class Producer {
     send_q();
   }
 
+  // The same where a mask decides which blocks there are, one after the other.
+  FOVEA_INLINE void send_masked_tile(i32 tiles) {
+    const bool some = staged_blocks_ > 0;
+    const i32 turn = turn_ - 1;
+    bool settled = tiles == 0;
+    bool asked = false;  // for a look at the next tile
+    i32 before = 0;      // the block whose V is due
+    if (!some) stage_next();
+    bool last = !some;
+    for (i32 i = 0; !last; ++i) {
+      MaskStep step{};
+      if (leader()) step = mask_.await(k_step_);
+      last = isa::shfl_idx(step.last ? 1U : 0U, 0U) != 0U;
+      if (i == kStages - 1 || (last && i < kStages - 1)) stage_next();
+      if (!leader()) continue;
+      send_k(turn, step.block);
+      if (i == kStages) {  // as in send_tile()
+        settled = settled || !ring_.runs_again(tiles - 1);
+        asked = settled;
+        if (settled) ask_for_staged();
+      }
+      if (i > 0) send_v(turn, before);
+      before = step.block;
+    }
+    if (!leader()) return;
+    if (some) send_v(turn, before);
+    if (!settled && ring_.runs_again(tiles - 1)) {
+      copy_work(turn_, turn_ + 2);
+      run_again();
+    }
+    if (!asked) ask_for_staged();
+    send_q();
+  }
+  // For a look at the mask of the tile whose turn comes next.
+  FOVEA_INLINE void ask_for_staged() {
+    if (kSpec.views() && staged_ == TurnKind::run && staged_blocks_ > 0) mask_.ask(scans_++, turn_);
+  }
+
   // The turn before the last once more, for every class of V elements, and then the last, which was for nothing.
   FOVEA_INLINE void run_again() {
     const i32 turn = turn_ - 2;
@@ -162,10 +211,25 @@ class Producer {
       send_q();
       const auto work = ld_shared_object<WgmmaWork>(ring_.work(turn_ - 1));
       const i32 blocks = work.blocks.last - work.blocks.first;
-      for (i32 n = 0; n < (i == 0 ? kRedoPasses : 1) * blocks; ++n) {
-        send_k(turn_ - 1, n % blocks);
-        send_v(turn_ - 1, n % blocks);
+      const i32 passes = blocks > 0 ? (i == 0 ? kRedoPasses : 1) : 0;
+      if constexpr (kSpec.views()) {
+        for (i32 pass = 0; pass < passes; ++pass) send_masked_pass();
+      } else {
+        for (i32 n = 0; n < passes * blocks; ++n) {
+          send_k(turn_ - 1, n % blocks);
+          send_v(turn_ - 1, n % blocks);
+        }
       }
+    }
+  }
+  // K and V of the last turn's tile, whose mask is looked at once more.
+  FOVEA_INLINE void send_masked_pass() {
+    mask_.ask(scans_++, turn_ - 1);
+    for (bool last = false; !last;) {
+      const MaskStep step = mask_.await(k_step_);
+      last = step.last;
+      send_k(turn_ - 1, step.block);
+      send_v(turn_ - 1, step.block);
     }
   }
 
@@ -186,7 +250,7 @@ class Producer {
                               work.tile.head_q, work.seq.q_batch);
   }
 
-  // K and V of the i-th block that a turn's tile takes: from the last to the first.
+  // K and V of the i-th block that a turn's tile takes, from the last to the first; with a mask, of block i.
   FOVEA_INLINE void send_k(i32 turn, i32 i) {
     isa::mbarrier_wait_parity(ring_.k_empty(k_step_), ring_.parity(k_step_) ^ 1U);
     load_block<kSpec.k_tile()>(ring_.k_tile(k_step_), &p_.k, ring_.k_full(k_step_), turn, i);
@@ -200,7 +264,7 @@ class Producer {
   template <SmemTile kTile>
   FOVEA_INLINE void load_block(SmemPtr tile, const TensorMap* map, SmemPtr full, i32 turn, i32 i) const {
     const auto work = ld_shared_object<WgmmaWork>(ring_.work(turn));
-    const i32 key0 = (work.blocks.last - 1 - i) * kSpec.tile_n;
+    const i32 key0 = (kSpec.views() ? i : work.blocks.last - 1 - i) * kSpec.tile_n;
     if constexpr (kSpec.loads == Loads::paged) {
       load_pages<kTile>(tile, map, full, key0, p_.fwd, work);
     } else {
@@ -216,6 +280,8 @@ class Producer {
   bool first_key_sent_ = false;  // of the tile that is sent next
   i32 turn_ = 0;                 // of lane 0, as are the steps: the next to be sent
   i32 k_step_ = 0, v_step_ = 0;
+  MaskRing<kSpec> mask_;
+  i32 scans_ = 0;  // asked for
 };
 
 }  // namespace fovea::kernels

@@ -28,6 +28,42 @@ FOVEA_INLINE void transform_scores(WgmmaAcc<kColumns>& s, const FwdParams& p) {
   }
 }
 
+// What a block's scores mean for the lane's two rows: what goes off the exponents of their weights; whether some row
+// of the warp took a new maximum, and the factors by which what was summed then shrinks.
+struct Maxima {
+  Array<f32, 2> shift;
+  bool moved;
+  Array<f32, 2> factor;
+};
+
+// `scale` takes scores to exponents.
+template <i32 kColumns>
+FOVEA_INLINE Maxima raised_maxima(const WgmmaAcc<kColumns>& s, RowStats& stats, f32 scale) {
+  const Array<f32, 2> seen{{lane_maximum(s, 0, stats.max[0]), lane_maximum(s, 1, stats.max[1])}};
+  Maxima maxima{};
+  // Where no lane's part of a row has outgrown its maximum, no row has: nothing to exchange.
+  maxima.moved = isa::vote_any(outgrown(seen[0], stats.max[0], scale) || outgrown(seen[1], stats.max[1], scale));
+  if (maxima.moved) {
+    FOVEA_UNROLL
+    for (i32 half = 0; half < 2; ++half) {
+      maxima.factor[half] = raise_max(stats, half, quad_max(seen[half]), scale);
+    }
+  }
+  FOVEA_UNROLL
+  for (i32 half = 0; half < 2; ++half) maxima.shift[half] = softmax_base(stats.max[half]) * scale;
+  return maxima;
+}
+
+// Scores -> weights in place, and into the rows' sums; those of 16 keys.
+template <i32 kColumns>
+FOVEA_INLINE void weigh_scores(WgmmaAcc<kColumns>& s, RowStats& stats, const Maxima& maxima, f32 scale, i32 step) {
+  FOVEA_UNROLL
+  for (i32 i = 8 * step; i < 8 * step + 8; ++i) {
+    const i32 half = i / 2 % 2;
+    weigh(s.reg[i], stats.sum[half], scale, maxima.shift[half]);
+  }
+}
+
 // A bit for each of a lane's columns of a row, lowest first: those of the first `keys` from its first column on.
 template <i32 kColumns>
 FOVEA_INLINE u32 columns_below(i32 keys) {

@@ -61,9 +61,13 @@ struct FwdSpec {
     const i32 words = mask_alone ? score_registers / 4 : score_registers / (bias == Element::fp32 ? 1 : 2);
     return views() && loads != Loads::any && rows_per_warp * head_dim_v / 32 + score_registers + words <= 230;
   }
-  // Family::wgmma. Q tiles: one in use and, where it fits, one on its way. Whether a consumer computes the scores of
-  // the next block under the products of one with V: two do, three fill each other's gaps.
-  constexpr i32 q_tiles() const { return family == Family::wgmma && tile_m * head_dim_qk <= 128 * 128 ? 2 : 1; }
+  // Family::wgmma. Q tiles: one in use and, where it fits, one on its way; a mask takes the room of the second. How
+  // many blocks ahead a mask is fetched. Whether a consumer computes the scores of the next block under the products of
+  // one with V: two do, three fill each other's gaps.
+  constexpr i32 q_tiles() const {
+    return family == Family::wgmma && tile_m * head_dim_qk <= 128 * 128 && !views() ? 2 : 1;
+  }
+  constexpr i32 mask_buffers() const { return head_dim_qk <= 64 && head_dim_v <= 64 ? 3 : 1; }
   constexpr bool overlapped() const { return tile_m <= 128; }
   constexpr i32 warps() const { return tile_m / rows_per_warp; }
   constexpr i32 threads() const { return family == Family::mma ? warps() * 32 : 128 + 2 * tile_m; }
@@ -77,11 +81,18 @@ struct FwdSpec {
   constexpr u32 bias_tile_bytes() const { return bias_tiles ? static_cast<u32>(2 * tile_m * tile_n) : 0U; }
 };
 
+// Family::wgmma with a mask: blocks of keys whose mask has been looked at, and bytes in front of their bits; 16-byte
+// pieces of mask that one of its buffers holds: 11 for each of 96 threads.
+inline constexpr u32 kMaskSteps = 4;
+inline constexpr u32 kMaskHeader = 128;
+inline constexpr u32 kMaskPieces = 11 * 96;
+
 // Byte offsets from the base of dynamic shared memory. A stage is a K tile followed by a V tile. The output tile takes
 // over the space of Q, and of the stages behind it, once the last product has read them. Behind all of them lie the
 // bias of a block, and, where a mask may be looked at, the two words of each warp that mask_blocks() exchanges.
 // Family::wgmma begins with 1024 bytes for barriers and the like, and its output tile lies behind the stages: the next
-// tile's Q, K and V are on their way by then.
+// tile's Q, K and V are on their way by then. Its mask words are a header, a bit per score of kMaskSteps blocks, and
+// the mask of blocks that is on its way.
 struct SmemPlan {
   u32 q = 0;
   u32 stage0 = 0;
@@ -110,7 +121,12 @@ constexpr SmemPlan plan_smem(const FwdSpec& spec) {
   plan.bias = plan.bytes;
   plan.bytes += spec.bias_tile_bytes();
   plan.mask_words = plan.bytes;
-  if (spec.views()) plan.bytes += static_cast<u32>(spec.warps()) * 8U;
+  if (spec.views()) {
+    plan.bytes += spec.family == Family::wgmma
+                      ? kMaskHeader + kMaskSteps * static_cast<u32>(spec.tile_m * spec.tile_n / 8) +
+                            static_cast<u32>(spec.mask_buffers()) * kMaskPieces * 16U
+                      : static_cast<u32>(spec.warps()) * 8U;
+  }
   return plan;
 }
 
@@ -137,7 +153,9 @@ constexpr bool well_formed_wgmma(const FwdSpec& spec) {
   const auto width = [](i32 cols) { return cols == 64 || cols == 128 || cols == 192 || cols == 256; };
   const bool head_dims = width(spec.head_dim_qk) && width(spec.head_dim_v);
   return products && head_dims && spec.rows_per_warp == 16 && spec.stages >= 2 && spec.element != Element::fp32 &&
-         spec.out == spec.element && !spec.views() && spec.loads != Loads::any && spec.rows == Rows::head;
+         spec.out == spec.element && spec.loads != Loads::any && spec.rows == Rows::head &&
+         (!spec.views() || (spec.score == ScoreForm::masked && spec.tile_m == 128 && spec.tile_n == 128 &&
+                            spec.head_dim_qk <= 128 && spec.head_dim_v <= 128));
 }
 
 // What a kernel relies on. A spec that breaks it does not compile.

@@ -33,12 +33,14 @@ const Widths& widths(const Problem& p) {
 }
 
 const WgmmaTuning& tuning_for(const Problem& p) {
-  const WgmmaKeys keys = has_even_tiles(p) ? WgmmaKeys::even : WgmmaKeys::uneven;
+  WgmmaKeys keys = has_even_tiles(p) ? WgmmaKeys::even : WgmmaKeys::uneven;
+  if (p.mask != HeadMode::absent) keys = WgmmaKeys::masked;
   const std::int64_t queries =
       p.q_layout == QLayout::varlen ? p.total_q / std::max<std::int64_t>(p.batch, 1) : p.seqlen_q;
   const i32 width = widths(p).qk;
   return *std::find_if(kWgmmaTuning.begin(), kWgmmaTuning.end() - 1, [&](const WgmmaTuning& t) {
-    return (t.keys == keys || t.keys == WgmmaKeys::any) && width <= t.max_head_dim && queries >= t.min_queries;
+    return (t.keys == keys || (t.keys == WgmmaKeys::any && keys != WgmmaKeys::masked)) && width <= t.max_head_dim &&
+           queries >= t.min_queries;
   });
 }
 
@@ -48,7 +50,11 @@ bool pages_fit(const Problem& p) {
   return p.page_size % keys == 0 || (keys % p.page_size == 0 && p.page_size >= kMinPageRows);
 }
 
-std::array<Condition, 8> conditions(const Problem& p, const GpuCaps& gpu) {
+bool mask_fits(const Problem& p) {
+  return p.mask_vector && std::max(p.head_dim_qk, p.head_dim_v) <= 128 && scale_folds(p);
+}
+
+std::array<Condition, 9> conditions(const Problem& p, const GpuCaps& gpu) {
   const std::int64_t rows = p.q_layout == QLayout::varlen ? p.total_q : p.seqlen_q;
   return {{
       {gpu.sm == 90, FOVEA_UNSUPPORTED, "a GPU of another architecture", "SM90", "wgmma exists there alone"},
@@ -56,8 +62,11 @@ std::array<Condition, 8> conditions(const Problem& p, const GpuCaps& gpu) {
        "bf16 or f16, and out in the same", "it is compiled for these"},
       {std::max(p.head_dim_qk, p.head_dim_v) <= 256 && p.head_dim_qk % 8 == 0 && p.head_dim_v % 8 == 0, FOVEA_HEAD_DIM,
        "these head dims", "multiples of 8 up to 256", "TMA wants rows of whole 16 bytes"},
-      {p.mask == HeadMode::absent && p.bias == HeadMode::absent, FOVEA_UNSUPPORTED, "a mask or a bias", "neither",
+      {p.bias == HeadMode::absent, FOVEA_UNSUPPORTED, "a bias", "none",
        "scores stay in registers, in an order of their own"},
+      {p.mask == HeadMode::absent || mask_fits(p), FOVEA_UNSUPPORTED, "this mask",
+       "rows of a multiple of 16 keys at multiples of 16 bytes, head dims up to 128, a positive scale, no softcap",
+       "three warps read 16 keys at a time, and bits of four blocks lie in shared memory"},
       {p.kv_layout != KvLayout::paged || pages_fit(p), FOVEA_UNSUPPORTED, "pages of this size",
        "16 keys or more that divide a step, or multiples of one: 128 keys, 96 at 192 dims, 64 at 256",
        "TMA brings whole pages, or a step's keys out of one"},
@@ -97,6 +106,7 @@ FwdSpec fwd_wgmma_spec(const Problem& p) {
   FwdSpec spec;
   spec.element = spec.out = element_of(p.dtype);
   spec.score = scale_folds(p) ? ScoreForm::scaled : ScoreForm::general;
+  if (p.mask != HeadMode::absent) spec.score = ScoreForm::masked;
   spec.loads = p.kv_layout == KvLayout::paged ? Loads::paged : Loads::vector;
   spec.head_dim_qk = widths(p).qk;
   spec.head_dim_v = widths(p).v;
@@ -128,7 +138,9 @@ std::vector<FwdSpec> standard_fwd_wgmma_specs(int sm) {
         Problem paged = problem;
         paged.kv_layout = KvLayout::paged;
         paged.page_size = kMinPageRows;
-        for (const Problem& other : {capped, paged}) specs.push_back(fwd_wgmma_spec(other));
+        Problem masked = problem;
+        masked.mask = HeadMode::broadcast, masked.mask_vector = true;
+        for (const Problem& other : {capped, paged, masked}) specs.push_back(fwd_wgmma_spec(other));
       }
     }
   }

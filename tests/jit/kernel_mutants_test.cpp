@@ -16,11 +16,16 @@ constexpr double kWrong = 0.05;  // a right result is within 0.004
 
 // plain: the smallest call. odd_mask: mask rows that no vector load may read.
 // wgmma: fwd_wgmma, several tiles per CTA.
-enum class Features { plain, masked, odd_mask, biased, paged, split, wgmma };
+enum class Features { plain, masked, odd_mask, biased, paged, split, wgmma, wgmma_masked };
 
 SmallCall small_call(Features setup) {
   if (setup == Features::plain) return SmallCall();
   if (setup == Features::wgmma) return SmallCall(900, 420);
+  if (setup == Features::wgmma_masked) {
+    SmallCall call(600, 640);
+    call.add_mask(128);
+    return call;
+  }
   if (setup == Features::split) {
     SmallCall call(kRows, 600);
     call.problem.requested_splits = 3;  // the last one has no keys
@@ -40,8 +45,9 @@ SmallCall small_call(Features setup) {
 }
 
 Result<model::Report> run(SmallCall& call, Features setup, model::Modules& modules, model::Settings settings) {
-  settings.sm = setup == Features::wgmma ? 90 : 80;
-  const Plan plan = setup == Features::wgmma ? wgmma_plan_of(call) : plan_of(call, 80);
+  const bool wgmma = setup == Features::wgmma || setup == Features::wgmma_masked;
+  settings.sm = wgmma ? 90 : 80;
+  const Plan plan = wgmma ? wgmma_plan_of(call) : plan_of(call, 80);
   return model::run_forward(plan, call.operands, modules, settings);
 }
 
@@ -110,6 +116,16 @@ const Mutant kMutants[] = {
      "      isa::bulk_wait_group_read<0>();\n    }", "    }", model::Code::race, Features::wgmma},
     {"wgmma_producer_parity_of_the_phase_itself", "device/kernels/fwd_wgmma_producer.h", "ring_.parity(v_step_) ^ 1U",
      "ring_.parity(v_step_)", model::Code::deadlock, Features::wgmma},
+    {"wgmma_mask_read_before_it_has_landed", "device/kernels/fwd_wgmma_mask.h",
+     "isa::cp_async_wait_group<kAhead - 1>();", "", model::Code::copy_in_flight, Features::wgmma_masked},
+    {"wgmma_mask_bits_over_those_in_use", "device/kernels/fwd_wgmma_mask.h",
+     "isa::mbarrier_wait_parity(empty(step), parity(step) ^ 1U);", "", model::Code::deadlock, Features::wgmma_masked},
+    {"wgmma_mask_of_one_row", "device/kernels/fwd_wgmma_consumer.h",
+     "p_.fwd.mask.stride_q == 0 ? 0 : lane_row() + 8 * half", "lane_row()", std::nullopt, Features::wgmma_masked},
+    {"wgmma_masked_block_taken_for_full", "device/kernels/fwd_wgmma_mask.h",
+     "isa::bar_red_or(kBarrier, kThreads, !sees_every())", "false", std::nullopt, Features::wgmma_masked},
+    {"wgmma_block_skipped_by_its_first_rows", "device/kernels/fwd_wgmma_mask.h", "kPiecesPerThread; ++i) any",
+     "1; ++i) any", std::nullopt, Features::wgmma_masked},
     {"wgmma_sum_of_one_lane", "device/kernels/fwd_wgmma_consumer.h", "quad_sum(stats_.sum[half])", "stats_.sum[half]",
      std::nullopt, Features::wgmma},
 };
@@ -148,7 +164,7 @@ TEST(KernelSetups, AreRightWithoutAMutation) {
   Jit jit(toy_config(scratch.path() + "/cache"), 0, embedded_bundle());
   model::Modules modules(jit);
   for (const Features setup : {Features::plain, Features::masked, Features::odd_mask, Features::biased, Features::paged,
-                               Features::split, Features::wgmma}) {
+                               Features::split, Features::wgmma, Features::wgmma_masked}) {
     SmallCall call = small_call(setup);
     const Result<model::Report> report = run(call, setup, modules, {});
     ASSERT_TRUE(report.ok()) << to_string(report.error());

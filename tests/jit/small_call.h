@@ -51,13 +51,13 @@ struct SmallCall {
     operands.lse = lse.data(), operands.lse_b = operands.lse_h = q_rows, operands.lse_s = 1;
   }
 
-  // Every row sees keys [0, 64), rows from 36 on see [64, 128), nobody sees [128, 192), and every row sees a third of
-  // the rest: full, half, empty and partial blocks.
-  void add_mask() {
+  // Every row sees the keys of block 0, rows from 36 on those of block 1, nobody those of block 2, and every row sees a
+  // third of the rest: full, half, empty and partial blocks.
+  void add_mask(std::int64_t block = 64) {
     for (std::int64_t at = 0; at < num_rows * num_keys; ++at) {
       const std::int64_t row = at / num_keys;
       const std::int64_t key = at % num_keys;
-      mask.push_back(key < 64 || (key < 128 && row >= 36) || (key >= 192 && at % 3 == 0) ? 1 : 0);
+      mask.push_back(key < block || (key < 2 * block && row >= 36) || (key >= 3 * block && at % 3 == 0) ? 1 : 0);
     }
     const bool vector = num_keys % 16 == 0;
     problem.mask = HeadMode::broadcast, problem.mask_vector = vector;

@@ -27,6 +27,13 @@ constexpr Kind kKinds[] = {{FOVEA_BF16, 64, 64}, {FOVEA_F16, 128, 128},  {FOVEA_
 // Mask and bias rows that kernels read in whole vectors.
 void whole_rows(Case& c) { c.seqlen_kv = (c.seqlen_kv + 15) / 16 * 16; }
 
+// Masks of keys, of which so few are seen that whole blocks are hidden.
+void few_keys(Case& c) {
+  c.seqlen_kv *= 8;
+  whole_rows(c);
+  c.mask_rows = false, c.mask_density = 0.004F;
+}
+
 // A rule whose kernels differ from the plain ones keeps to the first `kinds` kinds.
 struct Rule {
   std::size_t kinds;
@@ -79,6 +86,8 @@ constexpr Rule kRules[] = {
     {1, [](Case& c) { c.seqlen_q = 3, c.num_heads_q = 8, c.num_heads_kv = 2, c.kv_layout = Layout::paged; }},
     {1, [](Case& c) { c.seqlen_q = 4, c.num_heads_q = 6, c.num_heads_kv = 3, c.mask = Heads::q, c.bias = Heads::one; }},
     {1, [](Case& c) { c.batch_invariant = true, c.causal = true; }},
+    {2, [](Case& c) { few_keys(c), c.mask = Heads::q; }},
+    {2, [](Case& c) { few_keys(c), c.mask = Heads::kv, c.values = Values::special, c.causal = true; }},
 };
 
 }  // namespace
