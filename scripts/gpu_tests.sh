@@ -62,7 +62,11 @@ else
   skip sanitizer "compute-sanitizer is not on the path"
 fi
 if python3 -c 'import fovea, pytest, torch, sys; sys.exit(not torch.cuda.is_available())' 2>/dev/null; then
-  step python python3 -m pytest -q -p no:cacheprovider tests/python/package/test_cuda.py
+  step python python3 -m pytest -q -p no:cacheprovider tests/python/package/test_cuda.py \
+    tests/python/package/test_cupy_jax.py
+  step ring_attention python3 -m torch.distributed.run \
+    --nproc-per-node "$(python3 -c 'import torch; print(torch.cuda.device_count())')" examples/ring_attention.py \
+    --causal --dtype bfloat16 --seqlen 8192
   step python_grid python3 tests/python/package/grid.py --device cuda
   tail -1 "$out/python_grid.log"
   step python_peers python3 tests/python/package/grid.py --device cuda --set peers --every 7
