@@ -66,7 +66,7 @@ if python3 -c 'import fovea, pytest, torch, sys; sys.exit(not torch.cuda.is_avai
     tests/python/package/test_cupy_jax.py
   step ring_attention python3 -m torch.distributed.run \
     --nproc-per-node "$(python3 -c 'import torch; print(torch.cuda.device_count())')" examples/ring_attention.py \
-    --causal --dtype bfloat16 --seqlen 8192
+    --causal --dtype bfloat16 --seqlen 6720
   step python_grid python3 tests/python/package/grid.py --device cuda
   tail -1 "$out/python_grid.log"
   step python_peers python3 tests/python/package/grid.py --device cuda --set peers --every 7

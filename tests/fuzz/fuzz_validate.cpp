@@ -10,30 +10,11 @@
 #include <string>
 #include <vector>
 
-#include "fovea/fovea.h"
+#include "tests/fuzz/fuzz_input.h"
 
 namespace {
 
-// Hands out the input; zeros when it is used up.
-class Bytes {
- public:
-  Bytes(const std::uint8_t* data, std::size_t size) : data_(data), left_(size) {}
-  template <class T>
-  T take() {
-    T value{};
-    const std::size_t count = std::min(sizeof(T), left_);
-    if (count != 0) std::memcpy(&value, data_, count);
-    data_ += count;
-    left_ -= count;
-    return value;
-  }
-  std::int64_t below(std::int64_t bound) { return take<std::uint8_t>() % bound; }
-  bool one_in(std::int64_t n) { return below(n) == 0; }
-
- private:
-  const std::uint8_t* data_;
-  std::size_t left_;
-};
+using namespace fovea::fuzz;
 
 constexpr std::size_t kFloats = 1U << 11U;
 
@@ -42,19 +23,6 @@ struct Memory {
   std::array<std::vector<float>, 8> floats;
   std::array<std::vector<std::int32_t>, 5> ints;
 };
-
-fovea_tensor contiguous(void* data, fovea_dtype dtype, std::initializer_list<std::int64_t> shape) {
-  fovea_tensor t{};
-  t.data = data;
-  t.dtype = dtype;
-  for (const std::int64_t extent : shape) t.shape[t.rank++] = extent;
-  std::int64_t step = 1;
-  for (std::int32_t d = t.rank - 1; d >= 0; --d) {
-    t.strides[d] = step;
-    step *= std::max<std::int64_t>(t.shape[d], 1);
-  }
-  return t;
-}
 
 fovea_tensor ints(Bytes& bytes, std::vector<std::int32_t>& storage, std::int64_t rows, std::int64_t columns) {
   storage.resize(static_cast<std::size_t>(std::max<std::int64_t>(1, rows * std::max<std::int64_t>(columns, 1))));
@@ -124,37 +92,8 @@ fovea_forward_args tame_call(Bytes& bytes, Memory& memory) {
 bool make_wild(Bytes& bytes, fovea_forward_args& a) {
   const std::array<fovea_tensor*, 8> views{&a.q, &a.k, &a.v, &a.out, &a.lse, &a.mask, &a.bias, &a.sink};
   const std::int64_t bends = bytes.below(4);
-  for (std::int64_t i = 0; i < bends; ++i) {
-    fovea_tensor& t = *views[static_cast<std::size_t>(bytes.below(8))];
-    const auto dim = static_cast<std::size_t>(bytes.below(FOVEA_MAX_RANK));
-    switch (bytes.below(6)) {
-      case 0:
-        t.dtype = bytes.take<std::int8_t>();
-        break;
-      case 1:
-        t.rank = bytes.take<std::int8_t>();
-        break;
-      case 2:
-        t.shape[dim] = bytes.one_in(2) ? bytes.take<std::int64_t>() : bytes.below(9);
-        break;
-      case 3:
-        t.strides[dim] = bytes.one_in(2) ? bytes.take<std::int64_t>() : bytes.below(64) - 32;
-        break;
-      case 4:
-        t.device_type = bytes.take<std::int8_t>();
-        break;
-      default:
-        t.data = reinterpret_cast<void*>(bytes.take<std::uintptr_t>());
-        break;
-    }
-  }
+  for (std::int64_t i = 0; i < bends; ++i) bend(bytes, *views[static_cast<std::size_t>(bytes.below(8))]);
   return bends != 0;
-}
-
-void require(bool law, const char* text) {
-  if (law) return;
-  std::fputs(text, stderr);
-  std::abort();
 }
 
 void explain(fovea_context* context, const fovea_forward_args& a, fovea_status judged) {
@@ -187,9 +126,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   fovea_error error{};
   error.struct_size = sizeof(error);
   const fovea_status judged = fovea_supports(context, &a, &error);
-  require(
-      judged == FOVEA_OK || (error.asked[0] != 0 && error.allowed[0] != 0 && error.why[0] != 0 && error.hint[0] != 0),
-      "a refusal without texts\n");
+  require(judged == FOVEA_OK || has_texts(error), "a refusal without texts\n");
   explain(context, a, judged);
   // The model's fibres are no stacks that AddressSanitizer knows: what it would run has tests of its own.
   const bool runs_on_model = judged == FOVEA_OK && a.backend == FOVEA_BACKEND_MODEL;
