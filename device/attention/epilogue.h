@@ -25,6 +25,16 @@ FOVEA_INLINE RowResult finish_row(f32 max, f32 sum, f32 sink) {
   return {sum == 0.0F ? 0.0F : factor, sum == 0.0F ? kMinusInfinity : lse};
 }
 
+// One element of an output; `at` counts elements.
+FOVEA_INLINE void store_element(void* out, i64 at, Element element, f32 value) {
+  if (element == Element::fp32) {
+    isa::st_global<f32>(static_cast<f32*>(out) + at, value);
+  } else {
+    isa::st_global<u16>(static_cast<u16*>(out) + at,
+                        element == Element::bf16 ? isa::cvt_rn_bf16(value) : isa::cvt_rn_f16(value));
+  }
+}
+
 // One 16-row block of a warp's accumulators, scaled and narrowed, into the output tile; factor[h] belongs to rows of
 // half h. `view` starts at the block's first row.
 template <FwdSpec kSpec, i32 kOutTiles>

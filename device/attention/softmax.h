@@ -29,6 +29,18 @@ FOVEA_INLINE f32 quad_sum(f32 x) {
   return x + isa::shfl_bfly(x, 2U);
 }
 
+// Over the warp.
+FOVEA_INLINE f32 warp_max(f32 x) {
+  FOVEA_UNROLL
+  for (u32 step = 1; step < 32; step *= 2) x = isa::max(x, isa::shfl_bfly(x, step));
+  return x;
+}
+FOVEA_INLINE f32 warp_sum(f32 x) {
+  FOVEA_UNROLL
+  for (u32 step = 1; step < 32; step *= 2) x += isa::shfl_bfly(x, step);
+  return x;
+}
+
 // The score from the product q.k, with softcap.
 FOVEA_INLINE f32 capped_score(f32 product, const FwdParams& p) {
   // tanh(x) = 1 - 2 / (1 + exp(2x)); its absolute error is that of one fp32 rounding, unlike tanh.approx.

@@ -32,16 +32,14 @@ FOVEA_INLINE SplitWeights split_weights(const CombineParams& p, i64 row) {
     }
     w.max = isa::max(w.max, max[i]);
   }
-  FOVEA_UNROLL
-  for (u32 step = 1; step < 32; step *= 2) w.max = isa::max(w.max, isa::shfl_bfly(w.max, step));
+  w.max = warp_max(w.max);
   w.sum = 0.0F;
   FOVEA_UNROLL
   for (i32 i = 0; i < SplitWeights::kPerLane; ++i) {
     if (w.weight[i] != 0.0F) w.weight[i] *= isa::ex2_approx_ftz((max[i] - softmax_base(w.max)) * kLog2E);
     w.sum += w.weight[i];
   }
-  FOVEA_UNROLL
-  for (u32 step = 1; step < 32; step *= 2) w.sum += isa::shfl_bfly(w.sum, step);
+  w.sum = warp_sum(w.sum);
   return w;
 }
 
@@ -98,14 +96,7 @@ FOVEA_INLINE void combine(const CombineParams& p) {
   FOVEA_UNROLL
   for (i32 c = 0; c < kCols; ++c) {
     const i32 col = lane + 32 * c;
-    if (col >= p.head_dim_v) continue;
-    const f32 value = sum[c] * result.factor;
-    if constexpr (kSpec.out == Element::fp32) {
-      isa::st_global<f32>(static_cast<f32*>(p.out.data) + out + col, value);
-    } else {
-      isa::st_global<u16>(static_cast<u16*>(p.out.data) + out + col,
-                          kSpec.out == Element::bf16 ? isa::cvt_rn_bf16(value) : isa::cvt_rn_f16(value));
-    }
+    if (col < p.head_dim_v) store_element(p.out.data, out + col, kSpec.out, sum[c] * result.factor);
   }
 }
 

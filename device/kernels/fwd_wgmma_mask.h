@@ -29,7 +29,8 @@ class MaskRing {
  public:
   static constexpr u32 kPartial = 1U << 30U, kLast = 1U << 31U;  // of a step's word; below them its block
   static constexpr u32 kWarps = 3;                               // that scan
-  static constexpr i32 kPieces = kSpec.tile_n / 16;              // 16-byte pieces of a row of mask
+  static constexpr u32 kThreads = 32U * kWarps;
+  static constexpr i32 kPieces = kSpec.tile_n / 16;  // 16-byte pieces of a row of mask
   static constexpr i32 kEndOfScans = -1;
 
   FOVEA_INLINE MaskRing() : smem_(SmemPtr{isa::smem_base()} + plan_smem(kSpec).mask_words) {}
@@ -37,7 +38,7 @@ class MaskRing {
   FOVEA_INLINE void init() const {
     FOVEA_UNROLL
     for (i32 i = 0; i < static_cast<i32>(kSteps); ++i) {
-      isa::mbarrier_init(full(i), 32U * kWarps);
+      isa::mbarrier_init(full(i), kThreads);
       isa::mbarrier_init(empty(i), static_cast<u32>(kSpec.tile_m) * 2U + 1U);  // the consumers, the producer
     }
     FOVEA_UNROLL
@@ -89,7 +90,7 @@ class MaskRing {
   // Where thread `thread` of the scanners finds its i-th piece of the mask of a block.
   FOVEA_INLINE SmemPtr piece(i32 buffer, i32 thread, i32 i) const {
     const u32 first = kMaskHeader + kSteps * kBitsBytes + static_cast<u32>(buffer) * kMaskPieces * 16U;
-    return smem_ + first + 16U * static_cast<u32>(thread + 96 * i);
+    return smem_ + first + 16U * (static_cast<u32>(thread) + kThreads * static_cast<u32>(i));
   }
   // A thread, when it has left the step's word and bits.
   FOVEA_INLINE void release(i32 step) const { isa::mbarrier_arrive(empty(step)); }
@@ -137,11 +138,11 @@ template <FwdSpec kSpec>
 class MaskScanner {
   using Ring = MaskRing<kSpec>;
   static constexpr u32 kBarrier = 8;  // of named barriers
-  static constexpr u32 kThreads = 32U * Ring::kWarps;
+  static constexpr u32 kThreads = Ring::kThreads;
   static constexpr i32 kRowStep = static_cast<i32>(kThreads) / Ring::kPieces;
   static constexpr i32 kPiecesPerThread = ceil_div(kSpec.tile_m * Ring::kPieces, static_cast<i32>(kThreads));
   static constexpr i32 kAhead = kSpec.mask_buffers();
-  static_assert(kThreads == 96 && kPiecesPerThread * 96 == static_cast<i32>(kMaskPieces));
+  static_assert(static_cast<u32>(kPiecesPerThread) * kThreads == kMaskPieces);
 
  public:
   FOVEA_INLINE MaskScanner(const FwdWgmmaParams& p, const WgmmaRing<kSpec>& ring, u32 thread)

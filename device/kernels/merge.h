@@ -26,15 +26,6 @@ FOVEA_INLINE f32 load_element(const MergePart& part, i64 at) {
   return part.element == Element::bf16 ? isa::cvt_f32_bf16(bits) : isa::cvt_f32_f16(bits);
 }
 
-FOVEA_INLINE void store_element(const MergePart& part, i64 at, f32 value) {
-  if (part.element == Element::fp32) {
-    isa::st_global<f32>(static_cast<f32*>(part.data) + at, value);
-  } else {
-    isa::st_global<u16>(static_cast<u16*>(part.data) + at,
-                        part.element == Element::bf16 ? isa::cvt_rn_bf16(value) : isa::cvt_rn_f16(value));
-  }
-}
-
 // A lane of a row: the lse and weight of its part, and what all parts amount to.
 struct MergeWeights {
   f32 lse, weight;  // -inf and 0 for lanes without a part
@@ -45,13 +36,9 @@ FOVEA_INLINE MergeWeights merge_weights(const MergeParams& p, const MergeRow& ro
   MergeWeights w;
   w.lse = kMinusInfinity;
   if (lane < p.count) w.lse = isa::ld_global<f32>(p.part[lane].lse + lse_offset(p.part[lane], row));
-  w.max = w.lse;
-  FOVEA_UNROLL
-  for (u32 step = 1; step < 32; step *= 2) w.max = isa::max(w.max, isa::shfl_bfly(w.max, step));
+  w.max = warp_max(w.lse);
   w.weight = w.lse == kMinusInfinity ? 0.0F : isa::ex2_approx_ftz((w.lse - softmax_base(w.max)) * kLog2E);
-  w.sum = w.weight;
-  FOVEA_UNROLL
-  for (u32 step = 1; step < 32; step *= 2) w.sum += isa::shfl_bfly(w.sum, step);
+  w.sum = warp_sum(w.weight);
   return w;
 }
 
@@ -80,7 +67,8 @@ FOVEA_INLINE void merge_row(const MergeParams& p, const MergeRow& row, i32 lane)
     FOVEA_UNROLL
     for (i32 c = 0; c < kCols; ++c) {
       const i64 col = first + 32 * c;
-      if (col < p.head_dim) store_element(p.result, base + col * p.result.stride_d, sum[c] * result.factor);
+      if (col >= p.head_dim) continue;
+      store_element(p.result.data, base + col * p.result.stride_d, p.result.element, sum[c] * result.factor);
     }
   }
   if (p.result.lse != nullptr && lane == 0) {
