@@ -8,7 +8,7 @@ What attention means is docs/contract.md of the project.
 import json
 
 from . import binding
-from .arrays import empty, is_torch, on_current_stream, viewable
+from .arrays import empty, is_cupy, is_torch, on_current_stream, viewable
 from .errors import Error, from_fields
 from .nvrtc import open_wheel
 
@@ -95,26 +95,29 @@ def _layer(q):
 
         layer = layer_of(q)
     else:
-        layer = _array_attention
+        layer = _cupy_attention if is_cupy(q) else _array_attention
     _LAYERS[type(q)] = layer
     return layer
 
 
 def _array_attention(q, k, v, return_lse, out, lse, *features):
     out, lse = outputs(q, v, features[9], out, lse, return_lse)  # features[9]: cu_seqlens_q
-    with on_current_stream(q):
-        binding.run(map(viewable, arguments(q, k, v, out, lse, *features)))
+    binding.run(map(viewable, arguments(q, k, v, out, lse, *features)))
     return (out, lse) if return_lse else out
+
+
+def _cupy_attention(q, *arguments):
+    with on_current_stream(q):
+        return _array_attention(q, *arguments)
 
 
 def merge_states(outs, lses, *, sink=None, out=None, lse=None):
     """Merges attention results over disjoint sets of keys into the result over their union.
 
     Args:
-      outs: list of [B, Sq, Hq, Dv] or [T, Hq, Dv], fp32, bf16 or fp16, each its own.
+      outs: list of [B, Sq, Hq, Dv] or [T, Hq, Dv], fp32, bf16 or fp16, each its own. On a GPU at most 32.
       lses: list of fp32 [B, Hq, Sq] or [Hq, T], natural logarithm; (0, -inf) is the identity.
       sink: fp32 [Hq], when the parts were made without it.
-      On a GPU at most 32 parts.
       out, lse: written in place when given; may be those of a part. Default: new, out with the dtype of outs[0].
 
     Returns:

@@ -9,8 +9,16 @@ import tvm_ffi
 from .errors import Error
 
 
+def _package(array):
+    return type(array).__module__.partition(".")[0]
+
+
+def is_cupy(array):
+    return _package(array) == "cupy"
+
+
 def is_torch(array):
-    return type(array).__module__.partition(".")[0] == "torch" or _is_torch_subclass(array)
+    return _package(array) == "torch" or _is_torch_subclass(array)
 
 
 def _is_torch_subclass(array):
@@ -35,7 +43,7 @@ def on_current_stream(array):
     DLPack's exchange of streams orders a call after its inputs, on the legacy default stream; what CuPy does next with
     the result would not wait for that stream. torch's stream reaches the call without this.
     """
-    if type(array).__module__.partition(".")[0] != "cupy":
+    if not is_cupy(array):
         return contextlib.nullcontext()
     cupy = sys.modules["cupy"]
     device = array.device.id
@@ -44,10 +52,9 @@ def on_current_stream(array):
 
 def _library_of(array):
     """NumPy, CuPy or another library by the array API standard; None where arrays cannot be written, as in JAX."""
-    package = type(array).__module__.partition(".")[0]
-    if package == "cupy":  # which is close to the standard without naming its namespace
+    if is_cupy(array):  # which is close to the standard without naming its namespace
         return sys.modules["cupy"]
-    if package.startswith("jax") or not hasattr(array, "__array_namespace__"):
+    if _package(array).startswith("jax") or not hasattr(array, "__array_namespace__"):
         return None
     return array.__array_namespace__()
 
