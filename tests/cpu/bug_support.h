@@ -1,7 +1,7 @@
-// Support for the tests of public bug reports: tensors with views, a builder for one attention call, and its judge.
-// Storage starts as all-one bits (NaN in every float format), so what a test does not fill is poison, and an output
-// element that nobody wrote is known by its bits. The judge is the fp64 reference, element by element.
-// It leaves the library's own case generator alone: these shapes come from reports, not from a generator.
+// Support for the tests of public bug reports, and of merging: tensors with views, a builder for one attention call,
+// and its judge. Storage starts as all-one bits (NaN in every float format), so what a test does not fill is poison,
+// and an output element that nobody wrote is known by its bits. The judge is the fp64 reference, element by element. It
+// leaves the library's own case generator alone: these shapes come from reports, not from a generator.
 #pragma once
 
 #include <array>
