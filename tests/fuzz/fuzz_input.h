@@ -7,11 +7,13 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <initializer_list>
+#include <span>
 
-#include "fovea/fovea.h"
+#include "tests/contiguous_view.h"
 
 namespace fovea::fuzz {
+
+using test::contiguous_view;
 
 // Hands out the input; zeros when it is used up.
 class Bytes {
@@ -34,18 +36,8 @@ class Bytes {
   std::size_t left_;
 };
 
-inline fovea_tensor contiguous(void* data, fovea_dtype dtype, std::initializer_list<std::int64_t> shape) {
-  fovea_tensor t{};
-  t.data = data;
-  t.dtype = dtype;
-  for (const std::int64_t extent : shape) t.shape[t.rank++] = extent;
-  std::int64_t step = 1;
-  for (std::int32_t d = t.rank - 1; d >= 0; --d) {
-    t.strides[d] = step;
-    step *= std::max<std::int64_t>(t.shape[d], 1);
-  }
-  return t;
-}
+// One of the dtypes of q, k, v and out.
+inline fovea_dtype float_dtype(Bytes& bytes) { return static_cast<fovea_dtype>(1 + bytes.below(3)); }
 
 // Changes one thing about a view, to anything.
 inline void bend(Bytes& bytes, fovea_tensor& t) {
@@ -70,6 +62,23 @@ inline void bend(Bytes& bytes, fovea_tensor& t) {
       t.data = reinterpret_cast<void*>(bytes.take<std::uintptr_t>());
       break;
   }
+}
+
+// Up to three such changes, among `views`; false when there was none.
+inline bool bend_some(Bytes& bytes, std::span<fovea_tensor* const> views) {
+  const std::int64_t bends = bytes.below(4);
+  for (std::int64_t i = 0; i < bends; ++i) {
+    bend(bytes, *views[static_cast<std::size_t>(bytes.below(static_cast<std::int64_t>(views.size())))]);
+  }
+  return bends != 0;
+}
+
+// One thread, and the model as it comes.
+inline fovea_context* make_context() {
+  fovea_context_args args{sizeof(fovea_context_args), 1, 0, 0, 0, 0};
+  fovea_context* made = nullptr;
+  fovea_context_create(&args, &made, nullptr);
+  return made;
 }
 
 inline void require(bool law, const char* text) {

@@ -25,8 +25,6 @@ struct Merge {
   }
 };
 
-fovea_dtype dtype(Bytes& bytes) { return static_cast<fovea_dtype>(1 + bytes.below(3)); }
-
 void fill(Bytes& bytes, Merge& m) {
   fovea_merge_args& a = m.args;
   a.struct_size = sizeof(a);
@@ -36,35 +34,32 @@ void fill(Bytes& bytes, Merge& m) {
   const std::int64_t b = bytes.below(4), s = bytes.below(8), h = bytes.below(4), d = 1 + bytes.below(16);
   const bool packed = bytes.one_in(3);
   const auto out_view = [&](std::vector<float>& at, fovea_dtype type) {
-    return packed ? contiguous(at.data(), type, {b * s, h, d}) : contiguous(at.data(), type, {b, s, h, d});
+    return packed ? contiguous_view(at.data(), type, {b * s, h, d}) : contiguous_view(at.data(), type, {b, s, h, d});
   };
   const auto lse_view = [&](std::vector<float>& at) {
-    return packed ? contiguous(at.data(), FOVEA_F32, {h, b * s}) : contiguous(at.data(), FOVEA_F32, {b, h, s});
+    return packed ? contiguous_view(at.data(), FOVEA_F32, {h, b * s})
+                  : contiguous_view(at.data(), FOVEA_F32, {b, h, s});
   };
   for (std::size_t i = 0; i < kParts; ++i) {
     m.outs[i].assign(kFloats, 0.25F);
     m.lses[i].assign(kFloats, bytes.one_in(4) ? bytes.take<float>() : 0.5F);
-    m.out_views[i] = out_view(m.outs[i], dtype(bytes));
+    m.out_views[i] = out_view(m.outs[i], float_dtype(bytes));
     m.lse_views[i] = lse_view(m.lses[i]);
   }
-  a.out = out_view(m.out, dtype(bytes));
+  a.out = out_view(m.out, float_dtype(bytes));
   if (bytes.one_in(2)) a.lse = lse_view(m.lse);
-  if (bytes.one_in(3)) a.sink = contiguous(m.sink.data(), FOVEA_F32, {h});
+  if (bytes.one_in(3)) a.sink = contiguous_view(m.sink.data(), FOVEA_F32, {h});
   if (bytes.one_in(4)) a.out = m.out_views[0];  // in place
   a.backend = bytes.one_in(16) ? bytes.take<std::int8_t>() : 0;
   if (bytes.one_in(16)) a.reserved = bytes.take<std::int8_t>();
   if (bytes.one_in(16)) a.reserved2 = bytes.take<std::int8_t>();
 }
 
-bool make_wild(Bytes& bytes, Merge& m) {
-  const std::int64_t bends = bytes.below(4);
-  for (std::int64_t i = 0; i < bends; ++i) {
-    const auto part = static_cast<std::size_t>(bytes.below(kParts));
-    const std::array<fovea_tensor*, 5> views{&m.args.out, &m.args.lse, &m.args.sink, &m.out_views[part],
-                                             &m.lse_views[part]};
-    bend(bytes, *views[static_cast<std::size_t>(bytes.below(views.size()))]);
-  }
-  return bends != 0;
+// Every view of the call.
+std::vector<fovea_tensor*> views_of(Merge& m) {
+  std::vector<fovea_tensor*> views{&m.args.out, &m.args.lse, &m.args.sink};
+  for (std::size_t i = 0; i < kParts; ++i) views.insert(views.end(), {&m.out_views[i], &m.lse_views[i]});
+  return views;
 }
 
 }  // namespace
@@ -72,19 +67,15 @@ bool make_wild(Bytes& bytes, Merge& m) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static fovea_context* const context = [] {
     setenv("CUDA_VISIBLE_DEVICES", "", 1);
-    fovea_context_args args{sizeof(fovea_context_args), 1, 0, 0, 0, 0};
-    fovea_context* made = nullptr;
-    fovea_context_create(&args, &made, nullptr);
-    return made;
+    return make_context();
   }();
   Bytes bytes(data, size);
   Merge m;
   fill(bytes, m);
-  const bool wild = make_wild(bytes, m);
+  const std::vector<fovea_tensor*> views = views_of(m);
+  const bool wild = bend_some(bytes, views);
   if (wild) {
-    for (fovea_tensor* t : {&m.args.out, &m.args.lse, &m.args.sink}) t->device_type = FOVEA_DEVICE_CUDA;
-    for (fovea_tensor& t : m.out_views) t.device_type = FOVEA_DEVICE_CUDA;
-    for (fovea_tensor& t : m.lse_views) t.device_type = FOVEA_DEVICE_CUDA;
+    for (fovea_tensor* t : views) t->device_type = FOVEA_DEVICE_CUDA;
   }
   if (!wild && m.args.backend == FOVEA_BACKEND_MODEL) return 0;  // its fibres are no stacks that AddressSanitizer knows
   fovea_error error{};

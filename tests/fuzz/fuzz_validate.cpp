@@ -29,8 +29,8 @@ fovea_tensor ints(Bytes& bytes, std::vector<std::int32_t>& storage, std::int64_t
   for (std::int32_t& value : storage)
     value = bytes.one_in(16) ? bytes.take<std::int32_t>() : std::int32_t(bytes.below(9)) - 1;
   if (bytes.one_in(2)) std::sort(storage.begin(), storage.end());
-  return columns == 0 ? contiguous(storage.data(), FOVEA_I32, {rows})
-                      : contiguous(storage.data(), FOVEA_I32, {rows, columns});
+  return columns == 0 ? contiguous_view(storage.data(), FOVEA_I32, {rows})
+                      : contiguous_view(storage.data(), FOVEA_I32, {rows, columns});
 }
 
 void fill_settings(Bytes& bytes, fovea_forward_args& a) {
@@ -47,8 +47,6 @@ void fill_settings(Bytes& bytes, fovea_forward_args& a) {
   if (bytes.one_in(4)) a.num_splits = bytes.take<std::int8_t>();
 }
 
-fovea_dtype dtype(Bytes& bytes) { return static_cast<fovea_dtype>(1 + bytes.below(3)); }
-
 // A call whose views fit their memory: extents below 8, dims below 17, contiguous or with permuted strides.
 fovea_forward_args tame_call(Bytes& bytes, Memory& memory) {
   fovea_forward_args a{};
@@ -56,44 +54,42 @@ fovea_forward_args tame_call(Bytes& bytes, Memory& memory) {
   fill_settings(bytes, a);
   const std::int64_t b = bytes.below(4), sq = bytes.below(8), sk = bytes.below(8), hkv = bytes.below(3);
   const std::int64_t hq = hkv * bytes.below(4), d = 1 + bytes.below(16), dv = 1 + bytes.below(16);
-  const fovea_dtype in = dtype(bytes), result = dtype(bytes);
+  const fovea_dtype in = float_dtype(bytes), result = float_dtype(bytes);
   const auto at = [&memory](std::size_t i) { return static_cast<void*>(memory.floats[i].data()); };
   const bool varlen_q = bytes.one_in(3);
-  a.q = varlen_q ? contiguous(at(0), in, {b * sq, hq, d}) : contiguous(at(0), in, {b, sq, hq, d});
-  a.out = varlen_q ? contiguous(at(3), result, {b * sq, hq, dv}) : contiguous(at(3), result, {b, sq, hq, dv});
+  a.q = varlen_q ? contiguous_view(at(0), in, {b * sq, hq, d}) : contiguous_view(at(0), in, {b, sq, hq, d});
+  a.out = varlen_q ? contiguous_view(at(3), result, {b * sq, hq, dv}) : contiguous_view(at(3), result, {b, sq, hq, dv});
   if (bytes.one_in(2))
-    a.lse = varlen_q ? contiguous(at(4), FOVEA_F32, {hq, b * sq}) : contiguous(at(4), FOVEA_F32, {b, hq, sq});
+    a.lse = varlen_q ? contiguous_view(at(4), FOVEA_F32, {hq, b * sq}) : contiguous_view(at(4), FOVEA_F32, {b, hq, sq});
   if (varlen_q) a.cu_seqlens_q = ints(bytes, memory.ints[0], b + 1, 0);
   if (bytes.one_in(3)) a.seqused_q = ints(bytes, memory.ints[1], b, 0);
   const std::int64_t layout = bytes.below(3);
   if (layout == 0) {
-    a.k = contiguous(at(1), in, {b * sk, hkv, d});
-    a.v = contiguous(at(2), in, {b * sk, hkv, dv});
+    a.k = contiguous_view(at(1), in, {b * sk, hkv, d});
+    a.v = contiguous_view(at(2), in, {b * sk, hkv, dv});
     a.cu_seqlens_kv = ints(bytes, memory.ints[2], b + 1, 0);
   } else {
-    a.k = contiguous(at(1), in, {b, sk, hkv, d});
-    a.v = contiguous(at(2), in, {b, sk, hkv, dv});
+    a.k = contiguous_view(at(1), in, {b, sk, hkv, d});
+    a.v = contiguous_view(at(2), in, {b, sk, hkv, dv});
   }
   if (layout == 1) a.page_table = ints(bytes, memory.ints[4], b, 1 + bytes.below(4));
   if (layout == 1 || bytes.one_in(3)) a.seqused_kv = ints(bytes, memory.ints[3], b, 0);
   const auto score = [&](void* data, fovea_dtype type) {
     const std::array<std::int64_t, 3> heads{1, hkv, hq};
-    return contiguous(
+    return contiguous_view(
         data, type,
         {bytes.one_in(2) ? 1 : b, heads[static_cast<std::size_t>(bytes.below(3))], bytes.one_in(2) ? 1 : sq, sk});
   };
   if (bytes.one_in(3)) a.mask = score(at(5), FOVEA_BOOL);
-  if (bytes.one_in(3)) a.bias = score(at(6), dtype(bytes));
-  if (bytes.one_in(3)) a.sink = contiguous(at(7), FOVEA_F32, {hq});
+  if (bytes.one_in(3)) a.bias = score(at(6), float_dtype(bytes));
+  if (bytes.one_in(3)) a.sink = contiguous_view(at(7), FOVEA_F32, {hq});
   return a;
 }
 
 // Bends float views only: int32 operands are read by validation and keep their memory.
 bool make_wild(Bytes& bytes, fovea_forward_args& a) {
   const std::array<fovea_tensor*, 8> views{&a.q, &a.k, &a.v, &a.out, &a.lse, &a.mask, &a.bias, &a.sink};
-  const std::int64_t bends = bytes.below(4);
-  for (std::int64_t i = 0; i < bends; ++i) bend(bytes, *views[static_cast<std::size_t>(bytes.below(8))]);
-  return bends != 0;
+  return bend_some(bytes, views);
 }
 
 void explain(fovea_context* context, const fovea_forward_args& a, fovea_status judged) {
@@ -112,12 +108,7 @@ void explain(fovea_context* context, const fovea_forward_args& a, fovea_status j
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  static fovea_context* const context = [] {
-    fovea_context_args args{sizeof(fovea_context_args), 1, 0, 0, 0, 0};
-    fovea_context* made = nullptr;
-    fovea_context_create(&args, &made, nullptr);
-    return made;
-  }();
+  static fovea_context* const context = make_context();
   Bytes bytes(data, size);
   Memory memory;
   for (auto& buffer : memory.floats) buffer.assign(kFloats, 0.5F);

@@ -6,6 +6,8 @@
 #include <cstring>
 #include <utility>
 
+#include "tests/contiguous_view.h"
+
 namespace fovea::test {
 namespace {
 
@@ -33,16 +35,7 @@ ContextPtr make_context(std::int32_t num_threads) {
 }
 
 fovea_tensor view(void* data, fovea_dtype dtype, std::initializer_list<std::int64_t> shape) {
-  fovea_tensor t{};
-  t.data = data;
-  t.dtype = dtype;
-  for (const std::int64_t extent : shape) t.shape[t.rank++] = extent;
-  std::int64_t step = 1;
-  for (std::int32_t d = t.rank - 1; d >= 0; --d) {
-    t.strides[d] = step;
-    step *= std::max<std::int64_t>(t.shape[d], 1);
-  }
-  return t;
+  return contiguous_view(data, dtype, shape);
 }
 
 ForwardCase::ForwardCase()
