@@ -62,8 +62,7 @@ class Consumer {
     i32 behind;
   };
 
-  // Whether a consumer's rows often see a block less than the tile, or are not there at all.
-  static constexpr bool kOwnBlocks = kSpec.tile_m > 128 || kSpec.tile_n <= 64;
+  static constexpr bool kOwnBlocks = kSpec.own_blocks();
 
   // Those of a tile's blocks that the warpgroup's rows see; in a redo all of them, as everybody works on V.
   FOVEA_INLINE KeyBlocks own_blocks(const WgmmaWork& work, TurnKind kind) const {
@@ -119,10 +118,8 @@ class Consumer {
     await_key(step_);
     issue_scores(q_tile(), step_);
   }
-  // Hands back K and V of blocks that the warpgroup does not see, as they arrive. Not so many that the producer, which
-  // waits for verdicts, would have to be waited for.
+  // Hands back K and V of blocks that the warpgroup does not see, as they arrive; fewer than there are stages.
   FOVEA_INLINE void skip(i32 blocks) {
-    static_assert(!kOwnBlocks || ceil_div(kSpec.tile_m - 64, kSpec.tile_n) < kSpec.stages);
     FOVEA_ROLLED
     for (; blocks > 0; --blocks, ++step_) {
       await_key(step_);

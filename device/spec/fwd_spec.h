@@ -69,6 +69,8 @@ struct FwdSpec {
   }
   constexpr i32 mask_buffers() const { return head_dim_qk <= 64 && head_dim_v <= 64 ? 3 : 1; }
   constexpr bool overlapped() const { return tile_m <= 128; }
+  // Whether a consumer's rows often see a block less than the tile, or are not there at all.
+  constexpr bool own_blocks() const { return tile_m > 128 || tile_n <= 64; }
   constexpr i32 warps() const { return tile_m / rows_per_warp; }
   constexpr i32 threads() const { return family == Family::mma ? warps() * 32 : 128 + 2 * tile_m; }
   constexpr SmemTile q_tile() const { return {.rows = tile_m, .cols = head_dim_qk}; }
@@ -149,10 +151,14 @@ constexpr u64 digest(const FwdSpec& spec) {
 
 // What fwd_wgmma relies on.
 constexpr bool well_formed_wgmma(const FwdSpec& spec) {
-  const bool products = spec.tile_n % 32 == 0 && spec.tile_n <= 128 && spec.tile_m % 64 == 0 && spec.tile_m <= 192;
+  const bool products = spec.tile_n % 32 == 0 && spec.tile_n >= 32 && spec.tile_n <= 128 && spec.tile_m % 64 == 0 &&
+                        spec.tile_m >= 64 && spec.tile_m <= 192;
   const auto width = [](i32 cols) { return cols == 64 || cols == 128 || cols == 192 || cols == 256; };
   const bool head_dims = width(spec.head_dim_qk) && width(spec.head_dim_v);
-  return products && head_dims && spec.rows_per_warp == 16 && spec.stages >= 2 && spec.element != Element::fp32 &&
+  // A consumer skips fewer blocks than there are stages: the producer, which waits for verdicts, is not waited for.
+  const i32 skipped = spec.own_blocks() ? ceil_div(spec.tile_m - 64, spec.tile_n) : 0;
+  const bool ring = spec.stages >= 2 && spec.stages <= 4 && skipped < spec.stages && spec.min_ctas == 1;
+  return products && head_dims && ring && spec.rows_per_warp == 16 && spec.element != Element::fp32 &&
          spec.out == spec.element && spec.loads != Loads::any && spec.rows == Rows::head &&
          (!spec.views() || (spec.score == ScoreForm::masked && spec.tile_m == 128 && spec.tile_n == 128 &&
                             spec.head_dim_qk <= 128 && spec.head_dim_v <= 128));
@@ -163,8 +169,8 @@ constexpr bool well_formed(const FwdSpec& spec) {
   if (spec.family == Family::wgmma) return well_formed_wgmma(spec);
   const auto width = [](i32 cols) { return cols >= 16 && cols <= 256 && cols % 16 == 0; };
   return (spec.rows_per_warp == 16 || spec.rows_per_warp == 32) && spec.tile_m % spec.rows_per_warp == 0 &&
-         spec.tile_n % 32 == 0 && spec.stages >= 2 && spec.element != Element::fp32 && width(spec.head_dim_qk) &&
-         width(spec.head_dim_v) && spec.warps() >= 1 && spec.threads() <= 1024 &&
+         spec.tile_n % 32 == 0 && spec.tile_n >= 32 && spec.stages >= 2 && spec.element != Element::fp32 &&
+         width(spec.head_dim_qk) && width(spec.head_dim_v) && spec.warps() >= 1 && spec.threads() <= 1024 &&
          (!spec.bias_tiles || (spec.score == ScoreForm::biased && spec.bias != Element::fp32 &&
                                spec.loads != Loads::any && spec.rows == Rows::head && spec.tile_n <= 64));
 }

@@ -112,6 +112,7 @@ Caps detect_caps(const Config& config, const fovea_context_args& args) {
   caps.num_threads = args.num_threads != 0     ? args.num_threads
                      : config.num_threads != 0 ? config.num_threads
                                                : caps.cpu.cores;
+  caps.tile = config.tile;
   caps.model = architecture_caps(args.model_sm != 0 ? args.model_sm : 80);
   caps.model.model = true;
   return caps;

@@ -44,6 +44,8 @@ std::string to_json(const ContextState& c, std::uint64_t workspace_bytes) {
   json.member("workspace_bytes", workspace_bytes);
   json.begin_object("cuda");
   json.member("usable", gpu.present);
+  json.member("name", gpu.name);
+  json.member("sm", gpu.sm);
   json.member("reason", gpu.reason);
   json.end_object();
   json.begin_object("calls");

@@ -94,6 +94,14 @@ void write_plan(JsonWriter& json, const Plan& plan) {
   json.member("num_threads", plan.num_threads);
   json.member("scratch_bytes", plan.scratch_bytes);
   json.member("partial_bytes", plan.partial_bytes);
+  if (on_gpu(plan.choice.kernel)) {
+    const FwdSpec& spec = plan.choice.spec;
+    json.member("stages", spec.stages);
+    json.member("rows_per_warp", spec.rows_per_warp);
+    json.member("min_ctas", spec.min_ctas);
+    json.member("one_wave", plan.choice.one_wave);
+    json.member("smem_bytes", plan.smem_bytes);
+  }
   json.member("digest", hex(plan.digest));
   json.end_object();
 }

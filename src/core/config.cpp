@@ -88,6 +88,9 @@ Result<Config> read_config() {
   }
   config.disable_amx = disable_amx == 1;
   if (Check bad = read_log_level(config.quiet)) return *bad;
+  const Result<TileRequest> tile = parse_tile_request(read_text("FOVEA_TILE"));
+  if (!tile.ok()) return tile.error();
+  config.tile = tile.value();
   read_compilation(config);
   return config;
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "core/tile_request.h"
 
 namespace fovea {
 
@@ -15,6 +16,7 @@ struct Config {
   int num_threads = 0;       // FOVEA_NUM_THREADS: 1..1024; 0 = all cores of the process
   bool disable_amx = false;  // FOVEA_DISABLE_AMX=1: bf16 goes through the fp32 kernel
   bool quiet = false;        // FOVEA_LOG=quiet: no progress lines on stderr; FOVEA_LOG=info is the default
+  TileRequest tile;          // FOVEA_TILE: tiles of GPU kernels instead of the tuned ones, "tile_m=192,stages=4"
 
   // Run-time compilation. Compiled kernels are kept in FOVEA_CACHE_DIR, else in fovea/ below XDG_CACHE_HOME or
   // HOME/.cache; empty when none of these is set, and then they live in memory only.

@@ -6,7 +6,6 @@
 
 #include "plan/cpu_layout.h"
 #include "select/fwd_mma.h"
-#include "select/fwd_wgmma.h"
 
 namespace fovea {
 namespace {
@@ -67,7 +66,8 @@ std::uint64_t plan_digest(const Plan& plan) {
         static_cast<std::uint64_t>(plan.tile_n), static_cast<std::uint64_t>(plan.tile_heads),
         static_cast<std::uint64_t>(plan.tile_batches), static_cast<std::uint64_t>(plan.num_splits),
         static_cast<std::uint64_t>(plan.split_keys), static_cast<std::uint64_t>(plan.num_threads),
-        std::uint64_t{digest(plan.choice.spec)}, static_cast<std::uint64_t>(plan.grid)}) {
+        std::uint64_t{digest(plan.choice.spec)}, static_cast<std::uint64_t>(plan.grid),
+        static_cast<std::uint64_t>(plan.heads_in_flight)}) {
     hash = (hash ^ word) * 0x100000001b3ULL;
   }
   return hash;
@@ -134,8 +134,7 @@ Plan make_gpu_plan(const Problem& problem, const Choice& choice, const GpuCaps& 
   const std::int64_t head_tiles = packed ? heads : problem.batch * heads;
   plan.grid = head_tiles * plan.tiles_m * plan.num_splits;
   plan.heads_in_flight = heads_in_flight(problem, gpu, grouped ? 1 : group, head_tiles);
-  if (choice.kernel == KernelId::fwd_wgmma && has_even_tiles(problem)) {
-    // No more than one wave of CTAs covers: tiles that read the same K and V at the same time share what level 2 sends.
+  if (choice.one_wave) {  // tiles that read the same K and V at the same time share what level 2 sends
     const std::int64_t wave = ceil_div(std::int64_t{gpu.num_sms}, std::max<std::int64_t>(plan.tiles_m, 1));
     plan.heads_in_flight = std::clamp<std::int64_t>(ceil_div(wave, group) * group, 1, plan.heads_in_flight);
   }

@@ -135,9 +135,8 @@ Loads loads_of(const Problem& p, i32 width_qk, i32 width_v) {
 // and 14% faster, D 64 -1 to 1%; fp32 bias D 128 nothing, D 64 4% slower) and fits with as many CTAs per SM.
 bool takes_bias_tiles(FwdSpec spec, const GpuCaps& gpu) {
   if (spec.head_dim_v <= 64) return false;
-  constexpr std::int64_t kReserved = 1024;  // of each CTA, for the system
   spec.bias_tiles = true;
-  return well_formed(spec) && (plan_smem(spec).bytes + kReserved) * spec.min_ctas <= gpu.smem_bytes + kReserved;
+  return well_formed(spec) && smem_fits(spec, gpu);
 }
 
 // The spec of a call whose keys are not split.
@@ -198,6 +197,11 @@ const SlowPath* slow_path(const Problem& p, const FwdSpec& spec) {
 }
 
 }  // namespace
+
+bool smem_fits(const FwdSpec& spec, const GpuCaps& gpu) {
+  constexpr std::int64_t kReserved = 1024;  // of each CTA, for the system
+  return (plan_smem(spec).bytes + kReserved) * spec.min_ctas <= gpu.smem_bytes + kReserved;
+}
 
 bool scale_folds(const Problem& p) { return p.softcap == 0.0F && p.softmax_scale > 0.0F; }
 

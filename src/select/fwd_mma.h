@@ -17,6 +17,9 @@ Element element_of(fovea_dtype dtype);
 // Whether the exponent takes softmax_scale: no softcap stands between, and no sign turns the order of the scores.
 bool scale_folds(const Problem& problem);
 
+// Whether as many CTAs as the spec wants fit an SM's shared memory.
+bool smem_fits(const FwdSpec& spec, const GpuCaps& gpu);
+
 // The spec for a problem that supports_fwd_mma() serves on this GPU.
 FwdSpec fwd_mma_spec(const Problem& problem, const GpuCaps& gpu);
 

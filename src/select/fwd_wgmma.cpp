@@ -33,21 +33,15 @@ const Widths& widths(const Problem& p) {
 }
 
 const WgmmaTuning& tuning_for(const Problem& p) {
-  WgmmaKeys keys = has_even_tiles(p) ? WgmmaKeys::even : WgmmaKeys::uneven;
-  if (p.mask != HeadMode::absent) keys = WgmmaKeys::masked;
+  const bool even = !p.causal && !p.has_window_left && !p.has_window_right;
+  const WgmmaKeys keys = even ? WgmmaKeys::even : WgmmaKeys::uneven;
+  const bool masked = p.mask != HeadMode::absent;
   const std::int64_t queries =
       p.q_layout == QLayout::varlen ? p.total_q / std::max<std::int64_t>(p.batch, 1) : p.seqlen_q;
   const i32 width = widths(p).qk;
   return *std::find_if(kWgmmaTuning.begin(), kWgmmaTuning.end() - 1, [&](const WgmmaTuning& t) {
-    return (t.keys == keys || (t.keys == WgmmaKeys::any && keys != WgmmaKeys::masked)) && width <= t.max_head_dim &&
-           queries >= t.min_queries;
+    return t.keys == keys && t.masked == masked && width <= t.max_head_dim && queries >= t.min_queries;
   });
-}
-
-// Boxes of TMA are whole pages, or lie inside one.
-bool pages_fit(const Problem& p) {
-  const std::int64_t keys = tuning_for(p).tile_n;
-  return p.page_size % keys == 0 || (keys % p.page_size == 0 && p.page_size >= kMinPageRows);
 }
 
 bool mask_fits(const Problem& p) {
@@ -67,7 +61,8 @@ std::array<Condition, 9> conditions(const Problem& p, const GpuCaps& gpu) {
       {p.mask == HeadMode::absent || mask_fits(p), FOVEA_UNSUPPORTED, "this mask",
        "rows of a multiple of 16 keys at multiples of 16 bytes, head dims up to 128, a positive scale, no softcap",
        "three warps read 16 keys at a time, and bits of four blocks lie in shared memory"},
-      {p.kv_layout != KvLayout::paged || pages_fit(p), FOVEA_UNSUPPORTED, "pages of this size",
+      {p.kv_layout != KvLayout::paged || fwd_wgmma_pages_fit(p, tuning_for(p).tile_n), FOVEA_UNSUPPORTED,
+       "pages of this size",
        "16 keys or more that divide a step, or multiples of one: 128 keys, 96 at 192 dims, 64 at 256",
        "TMA brings whole pages, or a step's keys out of one"},
       {p.align_qkv >= 16 && p.unit_stride_d && p.forward_strides, FOVEA_ALIGNMENT, "these strides",
@@ -99,7 +94,12 @@ Verdict supports_fwd_wgmma(const Problem& p, const Caps& caps) {
   return verdict;
 }
 
-bool has_even_tiles(const Problem& p) { return !p.causal && !p.has_window_left && !p.has_window_right; }
+// Boxes of TMA are whole pages, or lie inside one.
+bool fwd_wgmma_pages_fit(const Problem& p, std::int64_t keys) {
+  return p.page_size % keys == 0 || (keys % p.page_size == 0 && p.page_size >= kMinPageRows);
+}
+
+bool fwd_wgmma_one_wave(const Problem& p) { return tuning_for(p).one_wave; }
 
 FwdSpec fwd_wgmma_spec(const Problem& p) {
   const WgmmaTuning& tuning = tuning_for(p);

@@ -10,6 +10,7 @@
 
 #include "core/cpu_features.h"
 #include "core/error.h"
+#include "core/tile_request.h"
 #include "device/spec/fwd_spec.h"
 #include "select/gpu_caps.h"
 #include "select/problem.h"
@@ -25,8 +26,9 @@ inline bool on_gpu(KernelId id) { return id == KernelId::fwd_mma || id == Kernel
 struct Caps {
   CpuFeatures cpu;
   int num_threads = 1;
-  GpuCaps gpu;    // the CUDA device of the process
-  GpuCaps model;  // what the functional model stands for
+  GpuCaps gpu;       // the CUDA device of the process
+  GpuCaps model;     // what the functional model stands for
+  TileRequest tile;  // instead of a GPU kernel's tuned tiles
 };
 
 struct Verdict {
@@ -59,6 +61,7 @@ struct Choice {
   KernelId kernel = KernelId::cpu_fwd_f32;
   FwdSpec spec = {};            // meaningful for GPU kernels
   std::int32_t num_splits = 1;  // likewise; above 1 the spec writes fp32 parts, which a second kernel merges
+  bool one_wave = false;        // likewise; no more heads run together than one wave of CTAs covers
   bool operator==(const Choice&) const = default;
 };
 

@@ -75,6 +75,8 @@ TEST(Config, malformed_variables_are_refused_by_name) {
   const auto config = read_config();
   ASSERT_FALSE(config.ok());
   EXPECT_NE(config.error().asked.find("FOVEA_DISABLE_AMX=yes"), std::string::npos);
+  const Environment tile("FOVEA_TILE", "tile=64");
+  EXPECT_EQ(read_config().error().status, FOVEA_CONFIG);
   fovea_error error;
   EXPECT_EQ(create(0, 0, error), FOVEA_CONFIG) << "a context ignored a malformed variable";
 }

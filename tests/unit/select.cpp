@@ -259,7 +259,15 @@ TEST(SelectWgmma, EveryTuningRowIsReachedIsWellFormedAndFits) {
     }
   }
   EXPECT_EQ(specs.size(), 5U);
-  p.head_dim_qk = p.head_dim_v = 64, p.causal = false;
+  p.head_dim_qk = p.head_dim_v = 64, p.causal = true;
+  for (const auto& [queries, rows, one_wave] :
+       {std::tuple{256, 128, true}, std::tuple{768, 192, true}, std::tuple{1024, 128, false},
+        std::tuple{1025, 192, false}, std::tuple{8192, 192, false}}) {
+    p.seqlen_q = queries;
+    EXPECT_EQ(fwd_wgmma_spec(p).tile_m, rows) << queries;
+    EXPECT_EQ(fwd_wgmma_one_wave(p), one_wave) << queries;
+  }
+  p.causal = false;
   EXPECT_EQ(fwd_wgmma_spec(p).tile_m, 192);
   p.q_layout = QLayout::varlen, p.batch = 32, p.total_q = p.seqlen_q = 16384;
   EXPECT_EQ(fwd_wgmma_spec(p).tile_m, 128) << "512 queries in a sequence";
