@@ -86,6 +86,13 @@ std::vector<fovea_tensor*> tensors_of(fovea_forward_args& a) {
           &a.seqused_q, &a.seqused_kv, &a.page_table};
 }
 
+fovea_forward_args placed_on_device(fovea_forward_args args) {
+  for (fovea_tensor* t : tensors_of(args)) {
+    if (t->rank != 0) t->device_type = FOVEA_DEVICE_CUDA;
+  }
+  return args;
+}
+
 std::string no_device_reason() { return driver().reason; }
 
 std::vector<HostRange> ranges_of(const fovea_forward_args& args) {

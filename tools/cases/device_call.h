@@ -24,6 +24,9 @@ std::vector<fovea_tensor*> tensors_of(fovea_forward_args& args);
 // together.
 std::vector<HostRange> ranges_of(const fovea_forward_args& args);
 
+// The call as it is for CUDA tensors, for questions that read no tensor.
+fovea_forward_args placed_on_device(fovea_forward_args args);
+
 // Why no CUDA device can be used; empty when one can.
 std::string no_device_reason();
 

@@ -16,6 +16,7 @@
 #include "tools/fovea/commands/explain.h"
 #include "tools/fovea/commands/kernels.h"
 #include "tools/fovea/commands/run.h"
+#include "tools/fovea/commands/tune.h"
 #include "tools/fovea/commands/warmup.h"
 
 namespace fovea::cli {
@@ -38,6 +39,8 @@ class Application {
     command<ExplainOptions>("explain", "what the library would do with a call, and why", add_explain, explain);
     command<DoctorOptions>("doctor", "what this machine offers to the library", add_doctor, doctor);
     command<BenchOptions>("bench", "speed and memory on synthetic calls", add_bench, bench);
+    command<TuneOptions>("tune", "tries tiles of a GPU kernel and writes what is faster as a tuning row", add_tune,
+                         tune);
     command<KernelsOptions>("kernels", "the GPU kernels: list, source, resources, binaries", add_kernels, kernels);
     command<WarmupOptions>("warmup", "compiles GPU kernels ahead of their first use", add_warmup, warmup);
     command<CacheOptions>("cache", "the compiled kernels on disk", add_cache, cache);

@@ -90,16 +90,6 @@ Result<std::vector<double>> compute_on_device(const RunOptions& options, fovea_c
   return times;
 }
 
-// What the choice depends on, without the memory: explain reads no tensor.
-fovea_forward_args placed_args(const RunOptions& options, const Call& call) {
-  fovea_forward_args args = call.args;
-  if (options.device != "cuda") return args;
-  for (fovea_tensor* t : cases::tensors_of(args)) {
-    if (t->rank != 0) t->device_type = FOVEA_DEVICE_CUDA;
-  }
-  return args;
-}
-
 void add_shapes(const Call& call, Report& report) {
   for (std::size_t n = 0; n < kOperands.size(); ++n) {
     if (!call.inputs[n]) continue;
@@ -215,7 +205,10 @@ Result<ExitCode> run(const RunOptions& options, const Console& console) {
 
   Report report;
   add_shapes(call, report);
-  const std::string kernel = uses_reference(options) ? "reference" : kernel_name(raw, placed_args(options, call));
+  const std::string kernel =
+      uses_reference(options)
+          ? "reference"
+          : kernel_name(raw, options.device == "cuda" ? cases::placed_on_device(call.args) : call.args);
   report.fields.emplace_back("backend", kernel.substr(0, kernel.find('_')));
   report.fields.emplace_back("kernel", kernel);
   report.fields.emplace_back("threads", std::int64_t{fovea_context_num_threads(raw)});
