@@ -2,10 +2,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 
 #include "tests/tools/support.h"
+#include "tools/fovea/tuning/agreement.h"
 #include "tools/fovea/tuning/candidates.h"
 #include "tools/fovea/tuning/measure.h"
 #include "tools/fovea/tuning/row.h"
@@ -166,6 +168,26 @@ TEST(Tune, AProcessGetsItsTileAndMayEndBadly) {
   EXPECT_NE(shell("sleep 30").why.find("longer than 2 s"), std::string::npos);
   EXPECT_FALSE(shell("echo '[]'").why.empty());
   EXPECT_FALSE(shell("echo '{\"seconds\": \"1\"}'").why.empty());
+}
+
+TEST(Tune, WrongResultsAreSeen) {
+  std::vector<float> out = {1.0F, -2.0F, 0.5F, 0.25F}, lse = {3.0F, -INFINITY};
+  fovea_forward_args args{};
+  args.q.dtype = args.out.dtype = args.lse.dtype = FOVEA_F32;
+  args.out.data = out.data(), args.lse.data = lse.data();
+  args.out.rank = 2, args.out.shape[0] = 2, args.out.shape[1] = 2, args.out.strides[0] = 2, args.out.strides[1] = 1;
+  args.lse.rank = 1, args.lse.shape[0] = 2, args.lse.strides[0] = 1;
+  const Outputs tuned = outputs_of(args);
+  EXPECT_EQ(tuned.out, (std::vector<double>{1.0, -2.0, 0.5, 0.25}));
+  EXPECT_EQ(disagreement(tuned, tuned, args), "");
+  out[3] += 1e-6F, lse[0] += 1e-6F;
+  EXPECT_EQ(disagreement(outputs_of(args), tuned, args), "");
+  out[3] += 1e-4F;
+  EXPECT_NE(disagreement(outputs_of(args), tuned, args).find("wrong out"), std::string::npos);
+  out[3] = NAN;
+  EXPECT_NE(disagreement(outputs_of(args), tuned, args).find("wrong out"), std::string::npos);
+  out[3] = 0.25F, lse[1] = 0.0F;
+  EXPECT_NE(disagreement(outputs_of(args), tuned, args).find("wrong lse"), std::string::npos);
 }
 
 TEST(Tune, NeedsADevice) {

@@ -1,12 +1,15 @@
 // Calls are timed back to back, some 20 ms at a time, so that starting them is hidden; the median of these is reported.
+// Afterwards the tuned tiles compute the same call, and the results must agree.
 #include "tools/fovea/tuning/measure.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "tools/cases/device_call.h"
 #include "tools/fovea/clock.h"
 #include "tools/fovea/library.h"
+#include "tools/fovea/tuning/agreement.h"
 
 namespace fovea::cli {
 namespace {
@@ -92,34 +95,71 @@ Result<double> seconds_per_call(fovea_context* context, cases::DeviceCall& devic
   return median(std::move(times));
 }
 
-Result<double> measure_shapes(const Shapes& shapes, const TuneOptions& options, fovea_context* context) {
+Failure failure(std::string code, std::string found) {
+  return {.exit = ExitCode::internal,
+          .code = std::move(code),
+          .found = std::move(found),
+          .allowed = {},
+          .why = {},
+          .hint = {},
+          .file = {},
+          .offset = {}};
+}
+
+// The context whose tiles are tried, and one with the tuned tiles that judges it; null where they are the same.
+struct Contexts {
+  Context tried, tuned;
+};
+Result<Contexts> make_contexts() {
+  const char* const set = std::getenv("FOVEA_TILE");
+  const std::string tile = set == nullptr ? "" : set;
+  Result<Context> tried = make_context(0);
+  if (!tried.ok()) return tried.failure();
+  if (tile.empty()) return Contexts{std::move(tried.value()), nullptr};
+  unsetenv("FOVEA_TILE");  // read when a context is made
+  Result<Context> tuned = make_context(0);
+  setenv("FOVEA_TILE", tile.c_str(), 1);
+  if (!tuned.ok()) return tuned.failure();
+  return Contexts{std::move(tried.value()), std::move(tuned.value())};
+}
+
+// The call's outputs stand as the tiles that are tried left them.
+Outcome judge(const fovea_forward_args& args, fovea_context* tuned, cases::DeviceCall& device) {
+  device.download();
+  const Outputs tried = outputs_of(args);
+  const Result<double> again = turn(tuned, device, 1);
+  if (!again.ok()) return again.failure();
+  device.download();
+  const std::string why = disagreement(tried, outputs_of(args), args);
+  if (!why.empty()) return failure("wrong", why);
+  return {};
+}
+
+Result<double> measure_shapes(const Shapes& shapes, const TuneOptions& options, const Contexts& contexts) {
   fovea_forward_args args{};
   if (Outcome bad = apply_features(options.features, args)) return *bad;
   const Result<ShapedCall> call = make_shaped_call(shapes, args, options.features.out_dtype, Memory::random);
   if (!call.ok()) return call.failure();
   cases::DeviceCall device(call.value().args, cases::ranges_of(call.value().args));
-  Result<double> time = device.error().empty() ? seconds_per_call(context, device, options.seconds) : Result<double>(0);
-  if (device.error().empty()) return time;
-  return Failure{.exit = ExitCode::internal,
-                 .code = "device",
-                 .found = device.error(),
-                 .allowed = {},
-                 .why = {},
-                 .hint = {},
-                 .file = {},
-                 .offset = {}};
+  if (!device.error().empty()) return failure("device", device.error());
+  const Result<double> time = seconds_per_call(contexts.tried.get(), device, options.seconds);
+  if (time.ok() && contexts.tuned != nullptr) {
+    if (Outcome bad = judge(call.value().args, contexts.tuned.get(), device)) return *bad;
+  }
+  if (!device.error().empty()) return failure("device", device.error());
+  return time;
 }
 
 // One length after the other, each explained before its memory is made.
-Outcome measure_all(const TuneOptions& options, fovea_context* context, Measured& measured) {
+Outcome measure_all(const TuneOptions& options, const Contexts& contexts, Measured& measured) {
   for (const Shapes& shapes : shapes_of(options)) {
     fovea_forward_args args{};
     if (Outcome bad = apply_features(options.features, args)) return bad;
     const Result<ShapedCall> claimed = make_shaped_call(shapes, args, options.features.out_dtype, Memory::claimed);
     if (!claimed.ok()) return claimed.failure();
-    explain_into(context, cases::placed_on_device(claimed.value().args), measured);
+    explain_into(contexts.tried.get(), cases::placed_on_device(claimed.value().args), measured);
     if (!measured.why.empty()) return {};
-    const Result<double> time = measure_shapes(shapes, options, context);
+    const Result<double> time = measure_shapes(shapes, options, contexts);
     if (!time.ok()) return time.failure();
     measured.seconds.push_back(time.value());
   }
@@ -141,13 +181,13 @@ std::vector<Shapes> shapes_of(const TuneOptions& options) {
 
 Measured measure_calls(const TuneOptions& options) {
   Measured measured;
-  const Result<Context> context = make_context(0);
-  if (!context.ok()) {
-    measured.why = line_of(context.failure());
+  const Result<Contexts> contexts = make_contexts();
+  if (!contexts.ok()) {
+    measured.why = line_of(contexts.failure());
     return measured;
   }
-  name_device(context.value().get(), measured);
-  if (const Outcome bad = measure_all(options, context.value().get(), measured)) measured.why = line_of(*bad);
+  name_device(contexts.value().tried.get(), measured);
+  if (const Outcome bad = measure_all(options, contexts.value(), measured)) measured.why = line_of(*bad);
   if (!measured.why.empty()) measured.seconds.clear();
   return measured;
 }
