@@ -11,14 +11,8 @@ namespace fovea::cli {
 namespace {
 
 Failure usage(std::string code, std::string found, std::string allowed, std::string why = {}, std::string hint = {}) {
-  return {.exit = ExitCode::usage,
-          .code = std::move(code),
-          .found = std::move(found),
-          .allowed = std::move(allowed),
-          .why = std::move(why),
-          .hint = std::move(hint),
-          .file = {},
-          .offset = {}};
+  return make_failure(ExitCode::usage, std::move(code), std::move(found), std::move(allowed), std::move(why),
+                      std::move(hint));
 }
 
 std::optional<fovea_dtype> dtype(ElementType type, OperandKind kind) {

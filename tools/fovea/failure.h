@@ -32,6 +32,19 @@ struct Failure {
   std::optional<std::uint64_t> offset;  // byte offset in `file`
 };
 
+// One that concerns no file.
+inline Failure make_failure(ExitCode exit, std::string code, std::string found, std::string allowed = {},
+                            std::string why = {}, std::string hint = {}) {
+  return {.exit = exit,
+          .code = std::move(code),
+          .found = std::move(found),
+          .allowed = std::move(allowed),
+          .why = std::move(why),
+          .hint = std::move(hint),
+          .file = {},
+          .offset = {}};
+}
+
 void print_failure(const Failure& failure, std::ostream& err);
 
 // A value or a Failure. No exceptions: call ok() first.

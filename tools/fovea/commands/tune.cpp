@@ -21,18 +21,6 @@
 namespace fovea::cli {
 namespace {
 
-Failure failure(ExitCode exit, std::string code, std::string found, std::string allowed, std::string why,
-                std::string hint) {
-  return {.exit = exit,
-          .code = std::move(code),
-          .found = std::move(found),
-          .allowed = std::move(allowed),
-          .why = std::move(why),
-          .hint = std::move(hint),
-          .file = {},
-          .offset = {}};
-}
-
 // This command line, for another process of this program.
 std::vector<std::string> own_arguments() {
   std::ifstream file("/proc/self/cmdline", std::ios::binary);
@@ -108,7 +96,8 @@ Outcome append_row(const std::string& path, const std::string& row) {
   file << row << '\n';
   file.flush();
   if (file) return {};
-  return failure(ExitCode::bad_file, "output", "--out " + path, "a file that can be written", "", "choose another");
+  return make_failure(ExitCode::bad_file, "output", "--out " + path, "a file that can be written", "",
+                      "choose another");
 }
 
 }  // namespace
@@ -140,8 +129,8 @@ void add_tune(CLI::App& app, TuneOptions& options) {
 
 Result<ExitCode> tune(const TuneOptions& options, const Console& console) {
   if (const std::string reason = cases::no_device_reason(); !reason.empty()) {
-    return failure(ExitCode::refused, "device", "fovea tune", "a machine with an NVIDIA GPU and its driver", reason,
-                   "tiles are measured on the device that they are for");
+    return make_failure(ExitCode::refused, "device", "fovea tune", "a machine with an NVIDIA GPU and its driver",
+                        reason, "tiles are measured on the device that they are for");
   }
   if (options.measure) {
     console.out << to_json(measure_calls(options)) << '\n';
@@ -151,13 +140,13 @@ Result<ExitCode> tune(const TuneOptions& options, const Console& console) {
   arguments.push_back("--measure");
   const Measured present = measure_in_process(arguments, "", options.timeout);
   if (present.seconds.empty()) {
-    return failure(ExitCode::refused, "measure", "this call", "calls that a GPU kernel serves", present.why,
-                   "see fovea explain");
+    return make_failure(ExitCode::refused, "measure", "this call", "calls that a GPU kernel serves", present.why,
+                        "see fovea explain");
   }
   const std::vector<std::string> candidates = candidates_for(present, options.only);
   if (candidates.empty()) {
-    return failure(ExitCode::usage, "no_candidates", "--only '" + options.only + "', kernel " + present.kernel,
-                   "text that some candidate contains", "", "leave --only out");
+    return make_failure(ExitCode::usage, "no_candidates", "--only '" + options.only + "', kernel " + present.kernel,
+                        "text that some candidate contains", "", "leave --only out");
   }
   Progress progress(console, static_cast<std::int64_t>(candidates.size()) + 1 + (kFinalists + 1) * kFinalRounds);
   std::map<std::string, Measured> measured;

@@ -95,17 +95,6 @@ Result<double> seconds_per_call(fovea_context* context, cases::DeviceCall& devic
   return median(std::move(times));
 }
 
-Failure failure(std::string code, std::string found) {
-  return {.exit = ExitCode::internal,
-          .code = std::move(code),
-          .found = std::move(found),
-          .allowed = {},
-          .why = {},
-          .hint = {},
-          .file = {},
-          .offset = {}};
-}
-
 // The context whose tiles are tried, and one with the tuned tiles that judges it; null where they are the same.
 struct Contexts {
   Context tried, tuned;
@@ -131,7 +120,7 @@ Outcome judge(const fovea_forward_args& args, fovea_context* tuned, cases::Devic
   if (!again.ok()) return again.failure();
   device.download();
   const std::string why = disagreement(tried, outputs_of(args), args);
-  if (!why.empty()) return failure("wrong", why);
+  if (!why.empty()) return make_failure(ExitCode::internal, "wrong", why);
   return {};
 }
 
@@ -141,12 +130,12 @@ Result<double> measure_shapes(const Shapes& shapes, const TuneOptions& options, 
   const Result<ShapedCall> call = make_shaped_call(shapes, args, options.features.out_dtype, Memory::random);
   if (!call.ok()) return call.failure();
   cases::DeviceCall device(call.value().args, cases::ranges_of(call.value().args));
-  if (!device.error().empty()) return failure("device", device.error());
+  if (!device.error().empty()) return make_failure(ExitCode::internal, "device", device.error());
   const Result<double> time = seconds_per_call(contexts.tried.get(), device, options.seconds);
   if (time.ok() && contexts.tuned != nullptr) {
     if (Outcome bad = judge(call.value().args, contexts.tuned.get(), device)) return *bad;
   }
-  if (!device.error().empty()) return failure("device", device.error());
+  if (!device.error().empty()) return make_failure(ExitCode::internal, "device", device.error());
   return time;
 }
 
