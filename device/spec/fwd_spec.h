@@ -156,7 +156,7 @@ constexpr bool well_formed_wgmma(const FwdSpec& spec) {
   const auto width = [](i32 cols) { return cols == 64 || cols == 128 || cols == 192 || cols == 256; };
   const bool head_dims = width(spec.head_dim_qk) && width(spec.head_dim_v);
   // A consumer skips fewer blocks than there are stages: the producer, which waits for verdicts, is not waited for.
-  const i32 skipped = spec.own_blocks() ? ceil_div(spec.tile_m - 64, spec.tile_n) : 0;
+  const i32 skipped = products && spec.own_blocks() ? ceil_div(spec.tile_m - 64, spec.tile_n) : 0;
   const bool ring = spec.stages >= 2 && spec.stages <= 4 && skipped < spec.stages && spec.min_ctas == 1;
   return products && head_dims && ring && spec.rows_per_warp == 16 && spec.element != Element::fp32 &&
          spec.out == spec.element && spec.loads != Loads::any && spec.rows == Rows::head &&
