@@ -12,14 +12,7 @@ namespace {
 constexpr std::string_view kSafetensors = ".safetensors";
 
 Failure usage(std::string code, std::string found, std::string allowed, std::string hint) {
-  return {.exit = ExitCode::usage,
-          .code = std::move(code),
-          .found = std::move(found),
-          .allowed = std::move(allowed),
-          .why = {},
-          .hint = std::move(hint),
-          .file = {},
-          .offset = {}};
+  return make_failure(ExitCode::usage, std::move(code), std::move(found), std::move(allowed), {}, std::move(hint));
 }
 
 Result<SafetensorsFile> open_safetensors(const std::string& path) {

@@ -16,14 +16,7 @@ namespace {
 using Extents = std::vector<std::int64_t>;
 
 Failure usage(std::string code, std::string found, std::string allowed) {
-  return {.exit = ExitCode::usage,
-          .code = std::move(code),
-          .found = std::move(found),
-          .allowed = std::move(allowed),
-          .why = {},
-          .hint = {},
-          .file = {},
-          .offset = {}};
+  return make_failure(ExitCode::usage, std::move(code), std::move(found), std::move(allowed));
 }
 
 // Random values repeat with this period: drawing each of many millions would take longer than what is measured.

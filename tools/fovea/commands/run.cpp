@@ -60,14 +60,8 @@ Result<std::vector<double>> compute(const RunOptions& options, fovea_context* co
 }
 
 Failure device_failure(const std::string& reason) {
-  return {.exit = ExitCode::refused,
-          .code = "device",
-          .found = "--device cuda",
-          .allowed = "a machine with an NVIDIA GPU and its driver",
-          .why = reason,
-          .hint = "leave --device out, or use --backend model",
-          .file = {},
-          .offset = {}};
+  return make_failure(ExitCode::refused, "device", "--device cuda", "a machine with an NVIDIA GPU and its driver",
+                      reason, "leave --device out, or use --backend model");
 }
 
 // The same on copies in device memory; times end when the device has finished. Outputs come back into the call.

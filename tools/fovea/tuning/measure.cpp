@@ -124,9 +124,9 @@ Outcome judge(const fovea_forward_args& args, fovea_context* tuned, cases::Devic
   return {};
 }
 
-Result<double> measure_shapes(const Shapes& shapes, const TuneOptions& options, const Contexts& contexts) {
-  fovea_forward_args args{};
-  if (Outcome bad = apply_features(options.features, args)) return *bad;
+// `args` carries flags and scalars already.
+Result<double> measure_shapes(const Shapes& shapes, const fovea_forward_args& args, const TuneOptions& options,
+                              const Contexts& contexts) {
   const Result<ShapedCall> call = make_shaped_call(shapes, args, options.features.out_dtype, Memory::random);
   if (!call.ok()) return call.failure();
   cases::DeviceCall device(call.value().args, cases::ranges_of(call.value().args));
@@ -141,14 +141,14 @@ Result<double> measure_shapes(const Shapes& shapes, const TuneOptions& options, 
 
 // One length after the other, each explained before its memory is made.
 Outcome measure_all(const TuneOptions& options, const Contexts& contexts, Measured& measured) {
+  fovea_forward_args args{};
+  if (Outcome bad = apply_features(options.features, args)) return bad;
   for (const Shapes& shapes : shapes_of(options)) {
-    fovea_forward_args args{};
-    if (Outcome bad = apply_features(options.features, args)) return bad;
     const Result<ShapedCall> claimed = make_shaped_call(shapes, args, options.features.out_dtype, Memory::claimed);
     if (!claimed.ok()) return claimed.failure();
     explain_into(contexts.tried.get(), cases::placed_on_device(claimed.value().args), measured);
     if (!measured.why.empty()) return {};
-    const Result<double> time = measure_shapes(shapes, options, contexts);
+    const Result<double> time = measure_shapes(shapes, args, options, contexts);
     if (!time.ok()) return time.failure();
     measured.seconds.push_back(time.value());
   }
