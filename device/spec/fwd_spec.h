@@ -171,6 +171,7 @@ constexpr bool well_formed(const FwdSpec& spec) {
   return (spec.rows_per_warp == 16 || spec.rows_per_warp == 32) && spec.tile_m % spec.rows_per_warp == 0 &&
          spec.tile_n % 32 == 0 && spec.tile_n >= 32 && spec.stages >= 2 && spec.element != Element::fp32 &&
          width(spec.head_dim_qk) && width(spec.head_dim_v) && spec.warps() >= 1 && spec.threads() <= 1024 &&
+         spec.min_ctas >= 1 &&
          (!spec.bias_tiles || (spec.score == ScoreForm::biased && spec.bias != Element::fp32 &&
                                spec.loads != Loads::any && spec.rows == Rows::head && spec.tile_n <= 64));
 }
