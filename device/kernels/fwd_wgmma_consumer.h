@@ -1,6 +1,6 @@
 // A consumer warpgroup of fwd_wgmma: 64 query rows of each of the CTA's tiles, with scores, weights and output in
-// registers. With two consumers the scores of block j + 1 are computed while the products of block j with V run
-// (FlashAttention-3, algorithm 2); with three, products with 16 rows of V start as soon as their weights are there.
+// registers. The scores of block j + 1 are computed while the products of block j with V run (FlashAttention-3,
+// algorithm 2).
 #pragma once
 
 #include "attention/epilogue.h"
@@ -41,7 +41,7 @@ class Consumer {
           skip(before_);
           ended.for_nothing = thrown_away();
           if (kind == TurnKind::end && !ended.for_nothing) break;
-          stats_ = empty_rows();
+          rows_ = no_keys_yet();
           o_.clear();
         }
         end_rows();
@@ -171,26 +171,18 @@ class Consumer {
   // the first scores have been begun.
   template <bool kClass>
   FOVEA_INLINE void run_steps() {
-    stats_ = empty_rows();
+    rows_ = no_keys_yet();
     o_.clear();
     if (kClass) start();
     block_ = blocks_.last - 1;
-    if constexpr (kSpec.overlapped()) {
-      run_overlapped<kClass>();
-    } else {
-      run_in_turn<kClass>();
-    }
-  }
-
-  template <bool kClass>
-  FOVEA_INLINE void run_overlapped() {
     i32 step = uniform(step_);
     const i32 end = step + uniform(blocks_.last - blocks_.first);
     const Q q = q_tile();
     // A mask says with each step whether another follows; without one their number is known.
     const auto more = [&](i32 behind) { return kSpec.views() ? !last_ : behind < end; };
     await_scores(step);
-    weigh(raise_maxima<kClass>(step));
+    raise_maxima<kClass>(step);
+    weigh();
     narrow();
     if (more(step + 1)) await_key(step + 1);
     for (++step; more(step); ++step) {
@@ -200,7 +192,7 @@ class Consumer {
       release(ring_.k_empty(step));
       --block_;
       const Maxima maxima = raise_maxima<kClass>(step);
-      weigh(maxima);
+      weigh();
       // A basic block ends here: otherwise ptxas moves the exponentials behind the wait for the products with V.
       if (more(step + 1)) await_key(step + 1);
       isa::wgmma_wait_group<0>();
@@ -213,36 +205,6 @@ class Consumer {
     step_ = step;
   }
 
-  // Scores and weights share registers. A product's fence is due to its weights, which were written after the last one.
-  template <bool kClass>
-  FOVEA_INLINE void run_in_turn() {
-    i32 step = uniform(step_);
-    const i32 end = step + uniform(blocks_.last - blocks_.first);
-    const Q q = q_tile();
-    while (true) {
-      await_scores(step);
-      const Maxima maxima = raise_maxima<kClass>(step);
-      if (maxima.moved) shrink(maxima.factor);
-      if (!kClass && step + 1 == end) release_q();
-      await_values<kClass>(step);
-      const V v(ring_.v_tile(step));
-      FOVEA_UNROLL
-      for (i32 i = 0; i < kValueSteps; ++i) {
-        weigh(maxima, i);
-        narrow(i);
-        isa::wgmma_fence();
-        add_product<kSpec.element>(o_, weights_[i], v, static_cast<u32>(16 * i));
-      }
-      isa::wgmma_commit_group();
-      if (++step == end) break;
-      --block_;
-      await_key(step);
-      isa::wgmma_wait_group<0>();
-      release(ring_.v_empty(step - 1));
-      issue_scores(q, step);
-    }
-    step_ = end;
-  }
   FOVEA_INLINE void await_scores(i32 step) {
     isa::wgmma_wait_group<0>();
     s_.fence();
@@ -298,7 +260,7 @@ class Consumer {
       hide_scores(s_, work.seq, work.tile.row0 + lane_row(), block_ * kSpec.tile_n);
     }
     if (kClass && counts_keys(class_)) level_visible<kKeyTiles>(s_);
-    return raised_maxima(s_, stats_, exponent_scale<kSpec>(p_.fwd));
+    return raised_maxima(s_, rows_, exponent_scale<kSpec>(p_.fwd));
   }
   // Learns which block the step is about, and hides what the mask does.
   FOVEA_INLINE void hide_masked(i32 step) {
@@ -314,18 +276,15 @@ class Consumer {
     }
     mask_.release(step);
   }
-  // Scores -> weights in place; those of 16 keys.
-  FOVEA_INLINE void weigh(const Maxima& maxima, i32 step) {
-    weigh_scores(s_, stats_, maxima, exponent_scale<kSpec>(p_.fwd), step);
+  // Scores -> weights in place; weights -> the next product's A.
+  FOVEA_INLINE void weigh() {
+    const f32 scale = exponent_scale<kSpec>(p_.fwd);
+    if (kSpec.head_dim_v > 192) rows_.shift = shift_of(rows_.stats, scale);  // no registers to keep it in
+    weigh_scores(s_, rows_, scale);
   }
-  FOVEA_INLINE void weigh(const Maxima& maxima) {
-    FOVEA_UNROLL
-    for (i32 step = 0; step < kValueSteps; ++step) weigh(maxima, step);
-  }
-  FOVEA_INLINE void narrow(i32 step) { weights_[step] = as_a_operand<kSpec.element>(s_, step); }
   FOVEA_INLINE void narrow() {
     FOVEA_UNROLL
-    for (i32 step = 0; step < kValueSteps; ++step) narrow(step);
+    for (i32 step = 0; step < kValueSteps; ++step) weights_[step] = as_a_operand<kSpec.element>(s_, step);
   }
 
   FOVEA_INLINE void shrink(const Array<f32, 2>& factor) {
@@ -341,7 +300,8 @@ class Consumer {
         p.sink == nullptr ? kMinusInfinity : isa::ld_global<f32>(p.sink + work.tile.head_q * p.sink_stride);
     FOVEA_UNROLL
     for (i32 half = 0; half < 2; ++half) {
-      const RowResult result = finish_row(stats_.max[half] * natural_scale<kSpec>(p), quad_sum(stats_.sum[half]), sink);
+      const RowResult result =
+          finish_row(rows_.stats.max[half] * natural_scale<kSpec>(p), quad_sum(rows_.stats.sum[half]), sink);
       // Other rows hold what Q's storage holds: anything.
       query_[half] = work.tile.row0 + lane_row() + 8 * half < work.seq.q_used;
       factor_[half] = query_[half] ? result.factor : 0.0F;
@@ -349,7 +309,8 @@ class Consumer {
     }
   }
 
-  // out and lse of a turn's tile. lse comes last: the fence in front of TMA's reads would wait for it.
+  // out and lse of a turn's tile. lse comes last: the fence in front of TMA's reads would wait for it. No lane returns
+  // early: ptxas would take all that follows for divergent code, and keep loop counters and descriptors per lane.
   FOVEA_INLINE void write(i32 turn, bool again) {
     const auto work = ld_shared_object<WgmmaWork>(ring_.work(turn));
     if (isa::vote_any(!query_[0] || !query_[1])) {
@@ -361,12 +322,12 @@ class Consumer {
     store_rows<kSpec>(p_, work, ring_.out_tile() + warp_row / 16U * kWarpOut<kSpec>.bytes(), static_cast<i32>(warp_row),
                       o_, again);
     const FwdParams& p = p_.fwd;
-    if (p.lse == nullptr || (isa::laneid() & 3U) != 0) return;
     const RowPlace place = row_place<kSpec>(p, work.seq, work.tile, work.tile.row0 + lane_row());
     f32* const first = lse_of(p, work.seq, work.tile, place);
     FOVEA_UNROLL
     for (i32 half = 0; half < 2; ++half) {
-      if (place.query + 8 * half < work.seq.q_rows) isa::st_global<f32>(first + 8 * half * p.lse_s, lse_[half]);
+      const bool stored = p.lse != nullptr && (isa::laneid() & 3U) == 0 && place.query + 8 * half < work.seq.q_rows;
+      if (stored) isa::st_global<f32>(first + 8 * half * p.lse_s, lse_[half]);
     }
   }
 
@@ -383,7 +344,7 @@ class Consumer {
   bool last_ = false;       // of the turn, as a mask says
   MaskRing<kSpec> mask_;
   ValueClass class_ = ValueClass::all;  // of V elements that count
-  RowStats stats_;
+  WgmmaRows rows_;
   Array<bool, 2> query_;  // whether the lane's rows are queries, and what their sums are multiplied by
   Array<f32, 2> factor_, lse_;
   WgmmaAcc<kSpec.tile_n> s_;

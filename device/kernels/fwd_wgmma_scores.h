@@ -7,10 +7,10 @@
 
 namespace fovea::kernels {
 
-// The largest of `before` and the lane's scores of one of its rows, found in four chains.
+// The largest of the lane's scores of one of its rows, found in four chains.
 template <i32 kColumns>
-FOVEA_INLINE f32 lane_maximum(const WgmmaAcc<kColumns>& s, i32 half, f32 before) {
-  Array<f32, 4> chain{{isa::max(before, s.at(0, half, 0)), s.at(0, half, 1), s.at(1, half, 0), s.at(1, half, 1)}};
+FOVEA_INLINE f32 lane_maximum(const WgmmaAcc<kColumns>& s, i32 half) {
+  Array<f32, 4> chain{{s.at(0, half, 0), s.at(0, half, 1), s.at(1, half, 0), s.at(1, half, 1)}};
   FOVEA_UNROLL
   for (i32 i = 4; i < kColumns / 4; ++i) chain[i % 4] = isa::max(chain[i % 4], s.at(i / 2, half, i % 2));
   return isa::max(isa::max(chain[0], chain[1]), isa::max(chain[2], chain[3]));
@@ -28,18 +28,30 @@ FOVEA_INLINE void transform_scores(WgmmaAcc<kColumns>& s, const FwdParams& p) {
   }
 }
 
-// What a block's scores mean for the lane's two rows: what goes off the exponents of their weights; whether some row
-// of the warp took a new maximum, and the factors by which what was summed then shrinks.
-struct Maxima {
+// The lane's two rows: RowStats, and what goes off the exponents of their weights, which changes with the maximum
+// alone.
+struct WgmmaRows {
+  RowStats stats;
   Array<f32, 2> shift;
+};
+
+FOVEA_INLINE WgmmaRows no_keys_yet() { return {empty_rows(), {{0.0F, 0.0F}}}; }
+// `scale` takes scores to exponents.
+FOVEA_INLINE Array<f32, 2> shift_of(const RowStats& stats, f32 scale) {
+  return {{softmax_base(stats.max[0]) * scale, softmax_base(stats.max[1]) * scale}};
+}
+
+// What a block's scores mean for the lane's two rows: whether some row of the warp took a new maximum, and the factors
+// by which what was summed then shrinks.
+struct Maxima {
   bool moved;
   Array<f32, 2> factor;
 };
 
-// `scale` takes scores to exponents.
 template <i32 kColumns>
-FOVEA_INLINE Maxima raised_maxima(const WgmmaAcc<kColumns>& s, RowStats& stats, f32 scale) {
-  const Array<f32, 2> seen{{lane_maximum(s, 0, stats.max[0]), lane_maximum(s, 1, stats.max[1])}};
+FOVEA_INLINE Maxima raised_maxima(const WgmmaAcc<kColumns>& s, WgmmaRows& rows, f32 scale) {
+  RowStats& stats = rows.stats;
+  const Array<f32, 2> seen{{lane_maximum(s, 0), lane_maximum(s, 1)}};
   Maxima maxima{};
   // Where no lane's part of a row has outgrown its maximum, no row has: nothing to exchange.
   maxima.moved = isa::vote_any(outgrown(seen[0], stats.max[0], scale) || outgrown(seen[1], stats.max[1], scale));
@@ -48,19 +60,18 @@ FOVEA_INLINE Maxima raised_maxima(const WgmmaAcc<kColumns>& s, RowStats& stats, 
     for (i32 half = 0; half < 2; ++half) {
       maxima.factor[half] = raise_max(stats, half, quad_max(seen[half]), scale);
     }
+    rows.shift = shift_of(stats, scale);
   }
-  FOVEA_UNROLL
-  for (i32 half = 0; half < 2; ++half) maxima.shift[half] = softmax_base(stats.max[half]) * scale;
   return maxima;
 }
 
-// Scores -> weights in place, and into the rows' sums; those of 16 keys.
+// Scores -> weights in place, and into the rows' sums.
 template <i32 kColumns>
-FOVEA_INLINE void weigh_scores(WgmmaAcc<kColumns>& s, RowStats& stats, const Maxima& maxima, f32 scale, i32 step) {
+FOVEA_INLINE void weigh_scores(WgmmaAcc<kColumns>& s, WgmmaRows& rows, f32 scale) {
   FOVEA_UNROLL
-  for (i32 i = 8 * step; i < 8 * step + 8; ++i) {
+  for (i32 i = 0; i < kColumns / 2; ++i) {
     const i32 half = i / 2 % 2;
-    weigh(s.reg[i], stats.sum[half], scale, maxima.shift[half]);
+    weigh(s.reg[i], rows.stats.sum[half], scale, rows.shift[half]);
   }
 }
 

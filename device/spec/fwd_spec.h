@@ -62,13 +62,11 @@ struct FwdSpec {
     return views() && loads != Loads::any && rows_per_warp * head_dim_v / 32 + score_registers + words <= 230;
   }
   // Family::wgmma. Q tiles: one in use and, where it fits, one on its way; a mask takes the room of the second. How
-  // many blocks ahead a mask is fetched. Whether a consumer computes the scores of the next block under the products of
-  // one with V: two do, three fill each other's gaps.
+  // many blocks ahead a mask is fetched.
   constexpr i32 q_tiles() const {
     return family == Family::wgmma && tile_m * head_dim_qk <= 128 * 128 && !views() ? 2 : 1;
   }
   constexpr i32 mask_buffers() const { return head_dim_qk <= 64 && head_dim_v <= 64 ? 3 : 1; }
-  constexpr bool overlapped() const { return tile_m <= 128; }
   // Whether a consumer's rows often see a block less than the tile, or are not there at all.
   constexpr bool own_blocks() const { return tile_m > 128 || tile_n <= 64; }
   constexpr i32 warps() const { return tile_m / rows_per_warp; }
@@ -153,7 +151,10 @@ constexpr u64 digest(const FwdSpec& spec) {
 constexpr bool well_formed_wgmma(const FwdSpec& spec) {
   const bool products = spec.tile_n % 32 == 0 && spec.tile_n >= 32 && spec.tile_n <= 128 && spec.tile_m % 64 == 0 &&
                         spec.tile_m >= 64 && spec.tile_m <= 192;
-  const auto width = [](i32 cols) { return cols == 64 || cols == 128 || cols == 192 || cols == 256; };
+  // Scores, weights and output of wider rows do not fit the registers that three consumers leave each other.
+  const auto width = [&spec](i32 cols) {
+    return cols == 64 || (spec.tile_m <= 128 && (cols == 128 || cols == 192 || cols == 256));
+  };
   const bool head_dims = width(spec.head_dim_qk) && width(spec.head_dim_v);
   // A consumer skips fewer blocks than there are stages: the producer, which waits for verdicts, is not waited for.
   const i32 skipped = products && spec.own_blocks() ? ceil_div(spec.tile_m - 64, spec.tile_n) : 0;

@@ -16,8 +16,8 @@ constexpr FwdSpec kD128{
     .head_dim_qk = 128, .head_dim_v = 128, .tile_m = 128, .tile_n = 128, .rows_per_warp = 16, .family = Family::wgmma};
 constexpr FwdSpec kM192{
     .head_dim_qk = 64, .head_dim_v = 64, .tile_m = 192, .tile_n = 128, .rows_per_warp = 16, .family = Family::wgmma};
-constexpr FwdSpec kWide192{
-    .head_dim_qk = 128, .head_dim_v = 128, .tile_m = 192, .tile_n = 128, .rows_per_warp = 16, .family = Family::wgmma};
+constexpr FwdSpec kWide{
+    .head_dim_qk = 256, .head_dim_v = 256, .tile_m = 128, .tile_n = 64, .rows_per_warp = 16, .family = Family::wgmma};
 
 struct Shape {
   i32 batch, rows, keys, heads, group;
@@ -178,7 +178,7 @@ TEST(FwdWgmma, OneCtaTakesManyTiles) {
     const Report second = three.run_on({.seed = seed}, 2);
     ASSERT_FALSE(second.fault) << text(second);
     EXPECT_LE(three.worst(), kLimit);
-    Call<kWide192> wide({1, 500, 300, 2, 1, -kFarKeys, 0});
+    Call<kWide> wide({1, 500, 300, 2, 1, -kFarKeys, 0});
     const Report third = wide.run_on({.seed = seed}, 2);
     ASSERT_FALSE(third.fault) << text(third);
     EXPECT_LE(wide.worst(), kLimit);
@@ -198,7 +198,7 @@ TEST(FwdWgmma, RunsUnderEveryLandingAndSchedule) {
   }
 }
 
-// 64 rows of a tile of 192 see other blocks than the next 64, or none; of the last tile some are not there at all.
+// 64 rows of a tile see other blocks than the next 64, or none; of the last tile some are not there at all.
 TEST(FwdWgmma, WarpgroupsSkipBlocksThatTheirRowsDoNotSee) {
   for (const Shape& shape : {Shape{1, 450, 480, 2, 1, -70, 0}, Shape{1, 500, 90, 2, 1, -kFarKeys, kFarKeys},
                              Shape{2, 400, 330, 1, 1, -20, -10}, Shape{1, 390, 700, 1, 1, -kFarKeys, 0}}) {
@@ -206,7 +206,7 @@ TEST(FwdWgmma, WarpgroupsSkipBlocksThatTheirRowsDoNotSee) {
     const Report first = narrow.run_on({.seed = 1}, 1);
     ASSERT_FALSE(first.fault) << text(first);
     EXPECT_LE(narrow.worst(), kLimit);
-    Call<kWide192> wide(shape);
+    Call<kWide> wide(shape);
     const Report second = wide.run_on({.seed = 2}, 1);
     ASSERT_FALSE(second.fault) << text(second);
     EXPECT_LE(wide.worst(), kLimit);
@@ -252,7 +252,7 @@ TEST(FwdWgmma, VThatIsNotFiniteReachesTheRowsThatSeeItAlone) {
     const LaunchConfig config{.seed = 9, .landing = landing, .schedule = model::Schedule::run_ahead};
     expect_special_values_where_they_are_seen<kM192>({1, 400, 400, 1, 1, -90, 20}, config, 1);
   }
-  expect_special_values_where_they_are_seen<kWide192>({1, 400, 400, 1, 1, -90, 20}, {.seed = 8}, 1);
+  expect_special_values_where_they_are_seen<kWide>({1, 400, 400, 1, 1, -90, 20}, {.seed = 8}, 1);
 }
 
 }  // namespace
