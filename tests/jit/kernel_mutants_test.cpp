@@ -126,8 +126,8 @@ const Mutant kMutants[] = {
      "isa::bar_red_or(kBarrier, kThreads, !sees_every())", "false", std::nullopt, Features::wgmma_masked},
     {"wgmma_block_skipped_by_its_first_rows", "device/kernels/fwd_wgmma_mask.h", "kPiecesPerThread; ++i) any",
      "1; ++i) any", std::nullopt, Features::wgmma_masked},
-    {"wgmma_sum_of_one_lane", "device/kernels/fwd_wgmma_consumer.h", "quad_sum(rows_.stats.sum[half])", "rows_.stats.sum[half]",
-     std::nullopt, Features::wgmma},
+    {"wgmma_sum_of_one_lane", "device/kernels/fwd_wgmma_consumer.h", "quad_sum(rows_.stats.sum[half])",
+     "rows_.stats.sum[half]", std::nullopt, Features::wgmma},
 };
 
 // The embedded sources with one text replaced. The text must be there exactly once.
