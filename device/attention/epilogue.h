@@ -17,12 +17,17 @@ struct RowResult {
 
 inline constexpr RowResult kEmptyRow{0.0F, kMinusInfinity};
 
-// `max`: the largest score, which weights are taken against; `sum` of the weights, over the whole row. The sink weighs
-// like one more key without a value; lse is that of the keys alone.
-FOVEA_INLINE RowResult finish_row(f32 max, f32 sum, f32 sink) {
+// `max`: the largest score, which weights are taken against; `sum` of the weights, over the whole row.
+FOVEA_INLINE RowResult finish_row(f32 max, f32 sum) {
   const f32 lse = isa::fma_rn(isa::lg2_approx_ftz(sum), kLn2, max);
+  return {sum == 0.0F ? 0.0F : isa::rcp_approx_ftz(sum), sum == 0.0F ? kMinusInfinity : lse};
+}
+
+// With a sink, which weighs like one more key without a value; lse is that of the keys alone.
+FOVEA_INLINE RowResult finish_row(f32 max, f32 sum, f32 sink) {
+  const f32 lse = finish_row(max, sum).lse;
   const f32 factor = isa::rcp_approx_ftz(sum * (1.0F + isa::ex2_approx_ftz((sink - lse) * kLog2E)));
-  return {sum == 0.0F ? 0.0F : factor, sum == 0.0F ? kMinusInfinity : lse};
+  return {sum == 0.0F ? 0.0F : factor, lse};
 }
 
 // One element of an output; `at` counts elements.

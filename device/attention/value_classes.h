@@ -78,6 +78,23 @@ FOVEA_INLINE f32 finiteness(const Output& o) {
   return (sum[0] + sum[1]) + (sum[2] + sum[3]);
 }
 
+// The same of narrowed elements, two in a word: sums of 0 * x in four chains.
+template <Element kElement>
+class PairFiniteness {
+ public:
+  FOVEA_INLINE void add(const Array<u32, 4>& pairs) {
+    FOVEA_UNROLL
+    for (i32 i = 0; i < 4; ++i) {
+      sum_[i] = kElement == Element::bf16 ? isa::fma_rn_bf16x2(pairs[i], 0U, sum_[i])
+                                          : isa::fma_rn_f16x2(pairs[i], 0U, sum_[i]);
+    }
+  }
+  FOVEA_INLINE bool all() const { return ((sum_[0] | sum_[1] | sum_[2] | sum_[3]) & 0x7fff7fffU) == 0U; }
+
+ private:
+  Array<u32, 4> sum_{{0U, 0U, 0U, 0U}};
+};
+
 // Which output elements of a row block see an Inf or a NaN: bit i % 32 of word i / 32 stands for register i % 4 of n8
 // tile i / 4. A NaN is both, as Inf - Inf is NaN.
 template <i32 kOutTiles>

@@ -27,38 +27,36 @@ class Consumer {
       : p_(p), ring_(ring), group_(static_cast<u32>(uniform(static_cast<i32>(group)))) {}
 
   FOVEA_INLINE void run() {
-    TurnKind kind = begin_turn();
+    TurnKind next = begin_turn();
     while (true) {
-      const bool again = kind == TurnKind::redo;
-      Ended ended{turn_, false, 0};
+      const TurnKind kind = next;
+      Ended ended{turn_, 0};
       if (kind == TurnKind::run && some_keys()) {
-        kind = run_chain(ended);
+        next = run_chain(ended);
       } else {
-        if (again) {
+        if (kind == TurnKind::redo) {
           run_again();
         } else {  // no keys
           release_q();
           skip(before_);
-          ended.for_nothing = thrown_away();
-          if (kind == TurnKind::end && !ended.for_nothing) break;
+          if (kind == TurnKind::end && !last_runs_again()) break;
           rows_ = no_keys_yet();
           o_.clear();
         }
         end_rows();
         ++turn_;
-        kind = begin_turn();
+        next = begin_turn();
       }
-      if (!ended.for_nothing) finish(ended.turn, again);
+      // What comes in front of a redo was for nothing: the tile before it runs again first.
+      if (next != TurnKind::redo) finish(ended.turn, kind == TurnKind::redo);
     }
-    if (isa::laneid() == 0) isa::bulk_wait_group_read<0>();
+    if (isa::elect_sync()) isa::bulk_wait_group_read<0>();
   }
 
  private:
-  // A turn whose sums are there but not written yet, whether they are for nothing, and the blocks behind them that the
-  // warpgroup does not see.
+  // A turn whose sums are there but not written yet, and the blocks behind them that the warpgroup does not see.
   struct Ended {
     i32 turn;
-    bool for_nothing;
     i32 behind;
   };
 
@@ -83,15 +81,12 @@ class Consumer {
     before_ = kOwnBlocks ? uniform(work.blocks.last - (some_keys() ? blocks_.last : work.blocks.first)) : 0;
     behind_ = kOwnBlocks ? uniform(some_keys() ? blocks_.first - work.blocks.first : 0) : 0;
     step_ = uniform(step_);
+    turn_ = uniform(turn_);
     return kind;
   }
   FOVEA_INLINE bool some_keys() const { return blocks_.last > blocks_.first; }
-  // Whether the turn's sums are for nothing, because the tile before runs again first.
-  FOVEA_INLINE bool thrown_away() {
-    const bool again = unsettled_ && uniform(ring_.runs_again(run_ - 1) ? 1 : 0) != 0;
-    unsettled_ = !again;
-    return again;
-  }
+  // Where there are no more tiles: whether the last one runs again.
+  FOVEA_INLINE bool last_runs_again() const { return unsettled_ && uniform(ring_.runs_again(run_ - 1) ? 1 : 0) != 0; }
 
   // Tiles with keys, one behind the other: the first scores of each are computed while the output of the one before is
   // written. Leaves the last one to be written, and returns the kind of the turn behind it. The products in flight at
@@ -100,7 +95,7 @@ class Consumer {
     start();
     while (true) {
       run_steps<false>();
-      ended = {turn_, thrown_away(), behind_};
+      ended = {turn_, behind_};
       end_rows();
       ++turn_;
       const TurnKind kind = begin_turn();
@@ -108,7 +103,7 @@ class Consumer {
       o_.fence();
       release(ring_.v_empty(step_ - 1));
       skip(ended.behind);
-      if (ended.for_nothing || kind != TurnKind::run || !some_keys()) return kind;
+      if (kind != TurnKind::run || !some_keys()) return kind;
       start();
       finish(ended.turn, false);
     }
@@ -116,7 +111,7 @@ class Consumer {
   FOVEA_INLINE void start() {
     skip(before_);
     await_key(step_);
-    issue_scores(q_tile(), step_);
+    issue_scores(Q(ring_.q_tile(turn_)), step_);
   }
   // Hands back K and V of blocks that the warpgroup does not see, as they arrive; fewer than there are stages.
   FOVEA_INLINE void skip(i32 blocks) {
@@ -131,8 +126,10 @@ class Consumer {
   }
   // Of a turn whose rows have ended. `again`: over what an earlier turn wrote.
   FOVEA_INLINE void finish(i32 turn, bool again) {
-    if (!again) give_verdict(run_++);
-    write(turn, again);
+    free_staging(again);
+    const bool finite = write(turn);
+    unsettled_ = !again;
+    if (!again) ring_.give_verdict(run_++, 4U * group_ + warp(), isa::vote_any(!finite));
   }
 
   // A value that is the same in the whole warp; the compiler learns it, so that loops and descriptors stay uniform.
@@ -177,7 +174,7 @@ class Consumer {
     block_ = blocks_.last - 1;
     i32 step = uniform(step_);
     const i32 end = step + uniform(blocks_.last - blocks_.first);
-    const Q q = q_tile();
+    const Q q(ring_.q_tile(uniform(turn_)));
     // A mask says with each step whether another follows; without one their number is known.
     const auto more = [&](i32 behind) { return kSpec.views() ? !last_ : behind < end; };
     await_scores(step);
@@ -211,19 +208,7 @@ class Consumer {
     release(ring_.k_empty(step));
   }
 
-  // Whether some query of the warp has sums that are not finite.
-  FOVEA_INLINE void give_verdict(i32 run) const {
-    const f32 zero = finiteness<kOutTiles>(o_);
-    const bool again = isa::vote_any(!(zero == 0.0F) && query_[0]);
-    if (isa::laneid() == 0) ring_.give_verdict(run, 4U * group_ + warp(), again);
-  }
-
   FOVEA_INLINE void await_key(i32 step) const { isa::mbarrier_wait_parity(ring_.k_full(step), ring_.parity(step)); }
-  FOVEA_INLINE Q q_tile() const {
-    Q q(ring_.q_tile(turn_));
-    q.low = static_cast<u32>(uniform(static_cast<i32>(q.low)));
-    return q;
-  }
   FOVEA_INLINE void issue_scores(const Q& q, i32 step) {
     isa::wgmma_fence();
     product<kSpec.element>(s_, q, 64U * group_, WgmmaOperand<kSpec.k_tile(), Major::k>(ring_.k_tile(step)));
@@ -295,40 +280,47 @@ class Consumer {
   // What the turn's rows have as lse, and what their sums are multiplied by. The last products with V may be under way.
   FOVEA_INLINE void end_rows() {
     const FwdParams& p = p_.fwd;
-    const auto work = ld_shared_object<WgmmaWork>(ring_.work(turn_));
-    const f32 sink =
-        p.sink == nullptr ? kMinusInfinity : isa::ld_global<f32>(p.sink + work.tile.head_q * p.sink_stride);
-    FOVEA_UNROLL
-    for (i32 half = 0; half < 2; ++half) {
-      const RowResult result =
-          finish_row(rows_.stats.max[half] * natural_scale<kSpec>(p), quad_sum(rows_.stats.sum[half]), sink);
-      // Other rows hold what Q's storage holds: anything.
-      query_[half] = work.tile.row0 + lane_row() + 8 * half < work.seq.q_used;
-      factor_[half] = query_[half] ? result.factor : 0.0F;
-      lse_[half] = query_[half] ? result.lse : kMinusInfinity;
+    const auto max = [&](i32 half) { return rows_.stats.max[half] * natural_scale<kSpec>(p); };
+    // A branch: a basic block ends here, and ptxas does not spread what follows between the products.
+    if (p.sink == nullptr) {
+      FOVEA_UNROLL
+      for (i32 half = 0; half < 2; ++half) ends_[half] = finish_row(max(half), quad_sum(rows_.stats.sum[half]));
+      return;
     }
+    const auto work = ld_shared_object<WgmmaWork>(ring_.work(turn_));
+    const f32 sink = isa::ld_global<f32>(p.sink + work.tile.head_q * p.sink_stride);
+    FOVEA_UNROLL
+    for (i32 half = 0; half < 2; ++half) ends_[half] = finish_row(max(half), quad_sum(rows_.stats.sum[half]), sink);
   }
 
-  // out and lse of a turn's tile. lse comes last: the fence in front of TMA's reads would wait for it. No lane returns
-  // early: ptxas would take all that follows for divergent code, and keep loop counters and descriptors per lane.
-  FOVEA_INLINE void write(i32 turn, bool again) {
-    const auto work = ld_shared_object<WgmmaWork>(ring_.work(turn));
-    if (isa::vote_any(!query_[0] || !query_[1])) {
-      FOVEA_UNROLL
-      for (i32 i = 0; i < 4 * kOutTiles; ++i) o_.reg[i] = query_[i / 2 % 2] ? o_.reg[i] : 0.0F;
-    }
-    shrink(factor_);
-    const u32 warp_row = 64U * group_ + 16U * warp();
-    store_rows<kSpec>(p_, work, ring_.out_tile() + warp_row / 16U * kWarpOut<kSpec>.bytes(), static_cast<i32>(warp_row),
-                      o_, again);
+  // out and lse of a turn's tile; whether the lane's part is finite. lse comes last: the fence in front of TMA's reads
+  // would wait for it. No lane returns early: ptxas would take all that follows for divergent code, and keep loop
+  // counters and descriptors per lane.
+  FOVEA_INLINE bool write(i32 turn) {
     const FwdParams& p = p_.fwd;
+    const auto work = ld_shared_object<WgmmaWork>(ring_.work(turn));
+    FOVEA_UNROLL
+    for (i32 half = 0; half < 2; ++half) {  // other rows hold what Q's storage holds: anything
+      if (work.tile.row0 + lane_row() + 8 * half >= work.seq.q_used) ends_[half] = kEmptyRow;
+    }
+    if (isa::vote_any(work.tile.row0 + lane_row() + 8 >= work.seq.q_used)) {
+      FOVEA_UNROLL
+      for (i32 i = 0; i < 4 * kOutTiles; ++i) {
+        if (work.tile.row0 + lane_row() + 8 * (i / 2 % 2) >= work.seq.q_used) o_.reg[i] = 0.0F;
+      }
+    }
+    shrink({{ends_[0].factor, ends_[1].factor}});
+    const u32 warp_row = 64U * group_ + 16U * warp();
+    const bool finite = store_rows<kSpec>(p_, work, ring_.out_tile() + warp_row / 16U * kWarpOut<kSpec>.bytes(),
+                                          static_cast<i32>(warp_row), o_);
     const RowPlace place = row_place<kSpec>(p, work.seq, work.tile, work.tile.row0 + lane_row());
     f32* const first = lse_of(p, work.seq, work.tile, place);
     FOVEA_UNROLL
     for (i32 half = 0; half < 2; ++half) {
       const bool stored = p.lse != nullptr && (isa::laneid() & 3U) == 0 && place.query + 8 * half < work.seq.q_rows;
-      if (stored) isa::st_global<f32>(first + 8 * half * p.lse_s, lse_[half]);
+      if (stored) isa::st_global<f32>(first + 8 * half * p.lse_s, ends_[half].lse);
     }
+    return finite;
   }
 
   const FwdWgmmaParams& p_;
@@ -345,8 +337,7 @@ class Consumer {
   MaskRing<kSpec> mask_;
   ValueClass class_ = ValueClass::all;  // of V elements that count
   WgmmaRows rows_;
-  Array<bool, 2> query_;  // whether the lane's rows are queries, and what their sums are multiplied by
-  Array<f32, 2> factor_, lse_;
+  Array<RowResult, 2> ends_;  // of the lane's rows
   WgmmaAcc<kSpec.tile_n> s_;
   WgmmaAcc<kSpec.head_dim_v> o_;
   Array<FragWgmmaA, kValueSteps> weights_;

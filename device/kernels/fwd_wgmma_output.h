@@ -3,6 +3,7 @@
 #pragma once
 
 #include "attention/epilogue.h"
+#include "attention/value_classes.h"
 #include "kernels/fwd_wgmma_ring.h"
 #include "tile/store_matrix.h"
 #include "tile/wgmma.h"
@@ -48,35 +49,44 @@ FOVEA_INLINE void copy_rows(const FwdWgmmaParams& p, const WgmmaWork& work, cons
   }
 }
 
-// `tile_row` is the warp's first in the tile, `staged` its part of shared memory, from which earlier rows may still be
-// on their way. `again`: over what was written of the same rows.
+// Waits until a warp's earlier rows have left its part of shared memory; `again`: until they are written, as rows that
+// go to the same place follow.
+FOVEA_INLINE void free_staging(bool again) {
+  if (isa::elect_sync()) {
+    if (again) isa::bulk_wait_group<0>();
+    isa::bulk_wait_group_read<0>();
+  }
+  isa::bar_warp_sync(0xffffffffU);
+}
+
+// `tile_row` is the warp's first in the tile, `staged` its part of shared memory, which is free. Returns whether the
+// lane's elements are finite.
 template <FwdSpec kSpec>
-FOVEA_INLINE void store_rows(const FwdWgmmaParams& p, const WgmmaWork& work, SmemPtr staged, i32 tile_row,
-                             const WgmmaAcc<kSpec.head_dim_v>& o, bool again) {
+FOVEA_INLINE bool store_rows(const FwdWgmmaParams& p, const WgmmaWork& work, SmemPtr staged, i32 tile_row,
+                             const WgmmaAcc<kSpec.head_dim_v>& o) {
   constexpr i32 kCols = kWarpOut<kSpec>.cols;
   const i32 first = work.tile.row0 + tile_row;
   const LdmatrixView<kWarpOut<kSpec>, LdmatrixPattern::a_row_major> view(staged);
+  PairFiniteness<kSpec.out> finiteness;
   FOVEA_UNROLL
   for (i32 col = 0; col < kSpec.head_dim_v; col += kCols) {
-    if (isa::laneid() == 0) {
-      if (again) isa::bulk_wait_group<0>();
-      isa::bulk_wait_group_read<0>();
-    }
-    isa::bar_warp_sync(0xffffffffU);
+    if (col > 0) free_staging(false);
     FOVEA_UNROLL
     for (i32 at = 0; at < min(kCols, kSpec.head_dim_v - col); at += 16) {
       const FragA rows{as_a_operand<kSpec.out>(o, (col + at) / 16).reg};
+      finiteness.add(rows.reg);
       store_matrix<Store::stmatrix>(view, 0, static_cast<u32>(at), rows);
     }
     isa::fence_proxy_async_shared_cta();
     isa::bar_warp_sync(0xffffffffU);
     const StagedRows piece{staged, first, col};
     if (p.fwd.cu_q == nullptr || first + 16 <= work.seq.q_rows) {
-      if (isa::laneid() == 0 && first < work.seq.q_rows) send_rows<kSpec>(p, work, piece);
+      if (isa::elect_sync() && first < work.seq.q_rows) send_rows<kSpec>(p, work, piece);
     } else {  // packed storage: the rows behind are the next sequence's
       copy_rows<kSpec>(p, work, piece);
     }
   }
+  return finiteness.all();
 }
 
 }  // namespace fovea::kernels

@@ -104,7 +104,9 @@ class Producer {
 
  private:
   static constexpr i32 kStages = kSpec.stages;
-  FOVEA_INLINE static bool leader() { return isa::laneid() == 0; }
+  // One lane, always the same; all lanes ask. Inside, ptxas knows that no other lane takes part: TMA's operands go
+  // straight to uniform registers, where after a comparison with the lane's index a loop over lanes brings them.
+  FOVEA_INLINE static bool leader() { return isa::elect_sync(); }
 
   // Finds a tile and puts it where the turn to come has its words; nobody reads what they held any more.
   FOVEA_INLINE void stage_next() {

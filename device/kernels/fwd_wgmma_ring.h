@@ -51,8 +51,8 @@ class WgmmaRing {
   static_assert(kQTiles + 1 < kVerdicts && kQTiles + 4 < kWorks);
 
   // Byte offsets of 8-byte barriers, of the verdicts' words and of the tiles.
-  static constexpr u32 kQFull = 0, kQEmpty = 16, kVerdict = 32, kFull = 64, kEmpty = 128, kWords = 192, kWork = 256;
-  static_assert(kStages <= 4 && kConsumers <= 4 && kWork + kWorks * sizeof(WgmmaWork) <= kSmem.q);
+  static constexpr u32 kQFull = 0, kQEmpty = 16, kVerdict = 32, kFull = 64, kEmpty = 128, kWords = 192, kWork = 384;
+  static_assert(kStages <= 4 && kConsumers <= 3 && kWork + kWorks * sizeof(WgmmaWork) <= kSmem.q);
 
  public:
   FOVEA_INLINE explicit WgmmaRing(SmemPtr smem) : smem_(smem) {}
@@ -64,7 +64,11 @@ class WgmmaRing {
       isa::mbarrier_init(q_empty(i), 4U * kConsumers);
     }
     FOVEA_UNROLL
-    for (i32 i = 0; i < static_cast<i32>(kVerdicts); ++i) isa::mbarrier_init(verdict(i), 4U * kConsumers);
+    for (i32 i = 0; i < static_cast<i32>(kVerdicts); ++i) {
+      isa::mbarrier_init(verdict(i), 4U * kConsumers);
+      FOVEA_UNROLL
+      for (u32 warp = 0; warp < 4U * kConsumers; ++warp) isa::st_shared<u32>(verdict_words(i) + 4U * warp, 0U);
+    }
     FOVEA_UNROLL
     for (i32 i = 0; i < static_cast<i32>(kStages); ++i) {
       isa::mbarrier_init(k_full(i), 1U);
@@ -93,27 +97,32 @@ class WgmmaRing {
   FOVEA_INLINE SmemPtr v_tile(i32 step) const { return k_tile(step) + kSmem.v_in_stage; }
   FOVEA_INLINE static u32 parity(i32 step) { return static_cast<u32>(step) / kStages % 2U; }
 
-  // One warp's word on a run: whether its rows have sums that are not finite.
+  // One warp's word on a run: whether its rows have sums that are not finite. A run that it wants again leaves its
+  // number, plus 1, so that nothing has to be cleared.
   FOVEA_INLINE void give_verdict(i32 run, u32 warp, bool again) const {
-    isa::st_shared<u8>(verdict_words(run) + warp, again ? u8{1} : u8{0});
-    isa::mbarrier_arrive(verdict(run));
+    if (again && isa::laneid() == 0) isa::st_shared<u32>(verdict_words(run) + 4U * warp, wanted(run));
+    if (isa::laneid() == 0) isa::mbarrier_arrive(verdict(run));
   }
   // Waits for all of them.
   FOVEA_INLINE bool runs_again(i32 run) const {
     isa::mbarrier_wait_parity(verdict(run), static_cast<u32>(run) / kVerdicts % 2U);
-    u32 any = 0;
+    bool any = false;
     FOVEA_UNROLL
-    for (u32 group = 0; group < kConsumers; ++group) any |= isa::ld_shared<u32>(verdict_words(run) + 4U * group);
-    return any != 0U;
+    for (u32 group = 0; group < kConsumers; ++group) {
+      const auto words = isa::ld_shared<U32x4>(verdict_words(run) + 16U * group);
+      any = any || words.x == wanted(run) || words.y == wanted(run) || words.z == wanted(run) || words.w == wanted(run);
+    }
+    return any;
   }
 
  private:
   FOVEA_INLINE static u32 q_slot(i32 turn) { return static_cast<u32>(turn) % kQTiles; }
   FOVEA_INLINE static u32 slot(i32 step) { return static_cast<u32>(step) % kStages; }
   FOVEA_INLINE SmemPtr verdict(i32 run) const { return smem_ + (kVerdict + 8U * (static_cast<u32>(run) % kVerdicts)); }
-  // A byte for each warp.
+  FOVEA_INLINE static u32 wanted(i32 run) { return static_cast<u32>(run) + 1U; }
+  // A word for each warp.
   FOVEA_INLINE SmemPtr verdict_words(i32 run) const {
-    return smem_ + (kWords + 16U * (static_cast<u32>(run) % kVerdicts));
+    return smem_ + (kWords + 16U * kConsumers * (static_cast<u32>(run) % kVerdicts));
   }
 
   SmemPtr smem_;
