@@ -281,16 +281,17 @@ class Consumer {
   FOVEA_INLINE void end_rows() {
     const FwdParams& p = p_.fwd;
     const auto max = [&](i32 half) { return rows_.stats.max[half] * natural_scale<kSpec>(p); };
+    const auto sum = [&](i32 half) { return quad_sum(rows_.stats.sum[half]); };
     // A branch: a basic block ends here, and ptxas does not spread what follows between the products.
     if (p.sink == nullptr) {
       FOVEA_UNROLL
-      for (i32 half = 0; half < 2; ++half) ends_[half] = finish_row(max(half), quad_sum(rows_.stats.sum[half]));
+      for (i32 half = 0; half < 2; ++half) ends_[half] = finish_row(max(half), sum(half));
       return;
     }
     const auto work = ld_shared_object<WgmmaWork>(ring_.work(turn_));
     const f32 sink = isa::ld_global<f32>(p.sink + work.tile.head_q * p.sink_stride);
     FOVEA_UNROLL
-    for (i32 half = 0; half < 2; ++half) ends_[half] = finish_row(max(half), quad_sum(rows_.stats.sum[half]), sink);
+    for (i32 half = 0; half < 2; ++half) ends_[half] = finish_row(max(half), sum(half), sink);
   }
 
   // out and lse of a turn's tile; whether the lane's part is finite. lse comes last: the fence in front of TMA's reads

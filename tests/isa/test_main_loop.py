@@ -21,7 +21,7 @@ if NVRTC and NVDISASM is None:
 elif NVRTC and not CLI.exists():
     REASON = "no build/fovea: make build"
 
-UNIFORM = 4  # R2UR per step: values, not descriptors; with descriptors per lane a step has 28 to 56
+UNIFORM = 16  # R2UR per step: 1 to 12 when this was written; with descriptors per lane 28 to 56
 KERNELS = (
     ("bf16, .out", "tile_m = 192"),
     ("bf16, .out", "head_dim_v = 128", "masked", "wgmma"),

@@ -113,7 +113,7 @@ const Mutant kMutants[] = {
      "    isa::fence_proxy_async_shared_cta();\n    isa::bar_warp_sync(0xffffffffU);",
      "    isa::bar_warp_sync(0xffffffffU);", model::Code::missing_proxy_fence, Features::wgmma},
     {"wgmma_output_staged_over_one_on_its_way", "device/kernels/fwd_wgmma_output.h",
-     "      isa::bulk_wait_group_read<0>();\n    }", "    }", model::Code::race, Features::wgmma},
+     "    isa::bulk_wait_group_read<0>();\n  }", "  }", model::Code::race, Features::wgmma},
     {"wgmma_producer_parity_of_the_phase_itself", "device/kernels/fwd_wgmma_producer.h", "ring_.parity(v_step_) ^ 1U",
      "ring_.parity(v_step_)", model::Code::deadlock, Features::wgmma},
     {"wgmma_mask_read_before_it_has_landed", "device/kernels/fwd_wgmma_mask.h",
