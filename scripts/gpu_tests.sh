@@ -79,6 +79,8 @@ fi
 if python3 -c 'import torch, sys; sys.exit(not torch.cuda.is_available())' 2>/dev/null; then
   step bench python3 bench/bench_gpu.py --quick --markdown "$out/bench.md"
   tail -4 "$out/bench.log"
+  step bench_flat_loop python3 bench/flat_loop.py --max-loop 1.04
+  cat "$out/bench_flat_loop.log"
   step bench_features python3 bench/bench_gpu_features.py --markdown "$out/bench_features.md"
   cat "$out/bench_features.md"
 else
