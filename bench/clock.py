@@ -15,7 +15,7 @@ LONG_CALL_SECONDS = 0.02
 
 @dataclasses.dataclass(frozen=True)
 class Effort:
-    turns: int = 5
+    turns: int = 9
     seconds: float = 0.3  # of timed calls on each side, long calls excepted
     turn_seconds: float = 0.02
     most_turns: int = 20
@@ -25,15 +25,16 @@ QUICK = Effort(turns=3, seconds=0.05, turn_seconds=0.01, most_turns=5)
 
 
 class Samples:
-    """Seconds of single calls."""
+    """Seconds of single calls, turn by turn."""
 
     def __init__(self, call):
         self.call = call
-        self.seconds = []
+        self.turns = []
 
     def turn(self, effort):
         time.sleep(SETTLE_SECONDS)
         known = min(self.seconds, default=LONG_CALL_SECONDS)
+        self.turns.append([])
         if known < LONG_CALL_SECONDS:
             end = time.perf_counter() + WARM_SECONDS
             while time.perf_counter() < end:
@@ -43,9 +44,13 @@ class Samples:
             begin = time.perf_counter()
             self.call()
             now = time.perf_counter()
-            self.seconds.append(now - begin)
+            self.turns[-1].append(now - begin)
             if now >= end:
                 return
+
+    @property
+    def seconds(self):
+        return [seconds for turn in self.turns for seconds in turn]
 
     @property
     def best(self):
@@ -54,6 +59,15 @@ class Samples:
     @property
     def median(self):
         return statistics.median(self.seconds)
+
+
+def paired_ratio(first, second):
+    """The median over turns of first's time over second's, each the median of its turn.
+
+    The two turns of a pair lie next to each other, in the same state of the machine; minima of a whole run may not.
+    """
+    pairs = zip(first.turns, second.turns, strict=True)
+    return statistics.median(statistics.median(mine) / statistics.median(other) for mine, other in pairs)
 
 
 def side_by_side(first, second, effort):

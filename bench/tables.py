@@ -5,7 +5,7 @@ VERSUS_TORCH = (
     ("torch ms", lambda r: f"{r['torch_ms']:.3f}"),
     ("fovea ms", lambda r: f"{r['fovea_ms']:.3f}"),
     ("torch/fovea", lambda r: f"{r['ratio']:.2f}"),
-    ("medians", lambda r: f"{r['ratio_of_medians']:.2f}"),
+    ("of minima", lambda r: f"{r['ratio_of_minima']:.2f}"),
     ("GFLOP/s", lambda r: f"{r['gflops']:.1f}"),
     ("of peak", lambda r: "-" if r["peak_share"] is None else f"{100 * r['peak_share']:.0f}%"),
     ("extra MiB", lambda r: "-" if r["added_bytes"] is None else f"{r['added_bytes'] / 2**20:.1f}"),
@@ -15,7 +15,7 @@ VERSUS_SELF = (
     ("without ms", lambda r: f"{r['without_ms']:.3f}"),
     ("with ms", lambda r: f"{r['fovea_ms']:.3f}"),
     ("with/without", lambda r: f"{r['factor']:.2f}"),
-    ("medians", lambda r: f"{r['factor_of_medians']:.2f}"),
+    ("of minima", lambda r: f"{r['factor_of_minima']:.2f}"),
 )
 
 

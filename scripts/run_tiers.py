@@ -9,6 +9,7 @@ import argparse
 import contextlib
 import os
 import pathlib
+import subprocess
 import sys
 import time
 
@@ -135,6 +136,11 @@ class Run:
             self.packages_made = code == 0
         return self.packages_made
 
+    def side_by_side(self):
+        """pytest's options to run files on every core, if pytest-xdist is there."""
+        have = subprocess.run([str(ROOT / ".venv" / "bin" / "python"), "-c", "import xdist"], capture_output=True)
+        return ["-n", str(os.cpu_count()), "--dist", "loadfile"] if have.returncode == 0 else []
+
     def python(self):
         if not self.python_packages():
             return self.fail("python", "no virtual environment")
@@ -145,6 +151,7 @@ class Run:
         report = LOGS / "pytest.xml"
         report.unlink(missing_ok=True)
         command = [str(ROOT / ".venv" / "bin" / "python"), "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider"]
+        command += self.side_by_side()
         command += [f"--junit-xml={report}", "tests/python", "tests/isa", "tests/conformance", "tests/negative"]
         command += ["tests/mutation"]
         code, _ = self.steps.run("test python", command, cwd=ROOT)
