@@ -25,6 +25,7 @@ import fovea_abi  # noqa: E402
 
 TOKENS = 16384
 HIDDEN = 2048
+LENGTHS = (1024, 2048, 4096, 8192, 16384)
 PEERS = {"FA2": SDPBackend.FLASH_ATTENTION, "cuDNN": SDPBackend.CUDNN_ATTENTION}
 AGREEMENT = 2.0**-5  # of the largest element; both sides round to bf16
 
@@ -65,6 +66,12 @@ def best_ms(calls, rounds):
     return {name: sorted(values)[min(1, rounds - 1)] for name, values in times.items()}
 
 
+def teraflops(milliseconds, seqlen, causal):
+    """TFLOP/s by contestant for a point of the grid."""
+    flops = 4 * TOKENS * seqlen * HIDDEN / (2 if causal else 1)
+    return {name: flops / ms / 1e9 for name, ms in milliseconds.items()}
+
+
 def require_close(out, wanted, what):
     error = (out.float() - wanted.float()).abs().max().item()
     if not error <= AGREEMENT * wanted.float().abs().max().item():
@@ -84,8 +91,7 @@ def measure(context, head_dim, seqlen, causal, rounds):
         raise SystemExit(f"fovea refused head_dim={head_dim} seqlen={seqlen}")
     wanted = calls["FA2"]().transpose(1, 2)
     require_close(out, wanted, f"head_dim={head_dim} seqlen={seqlen} causal={causal}")
-    flops = 4 * batch * heads * seqlen * seqlen * head_dim / (2 if causal else 1)
-    return {name: flops / ms / 1e9 for name, ms in best_ms(calls, rounds).items()}
+    return teraflops(best_ms(calls, rounds), seqlen, causal)
 
 
 def geometric_mean(values):
@@ -106,7 +112,7 @@ def main():
     with fovea_abi.Library().context() as context:
         for head_dim in options.head_dims:
             for causal in (False, True):
-                for seqlen in (2048, 8192) if options.quick else (1024, 2048, 4096, 8192, 16384):
+                for seqlen in (2048, 8192) if options.quick else LENGTHS:
                     rate = measure(context, head_dim, seqlen, causal, options.rounds)
                     against = [rate["fovea"] / rate[name] for name in PEERS]
                     for name, ratio in zip(PEERS, against):

@@ -41,14 +41,10 @@ def compiled(compiler, source, headers):
     return cubin, report
 
 
-def fwd_wgmma(compiler, cli):
+def fwd_wgmma(compiler, cli, words=SPEC):
+    """(cubin, report) of the first of the library's kernels whose spec has all these words."""
     listed = json.loads(kernels(cli, "list", "--format", "json"))["kernels"]
-    index = next(i for i, k in enumerate(listed) if all(word in k["spec"] for word in SPEC))
-    return kernel(compiler, cli, index)
-
-
-def kernel(compiler, cli, index):
-    """(cubin, report) of a kernel of the library's list."""
+    index = next(i for i, k in enumerate(listed) if all(word in k["spec"] for word in words))
     stub = kernels(cli, "dump", "--index", str(index), "--form", "stub")
     return compiled(compiler, stub, nvrtc.project_headers(ROOT))
 
@@ -91,7 +87,7 @@ def main():
     compiler, why = nvrtc.find()
     if compiler is None:
         raise SystemExit(why)
-    nvdisasm = sass.find_nvdisasm()
+    nvdisasm = nvrtc.find_nvdisasm()
     if nvdisasm is None:
         print("no nvdisasm (pip install nvidia-cuda-nvdisasm, or the CUDA toolkit): instructions are not counted")
     made = {"fwd_wgmma": fwd_wgmma(compiler, options.cli), "flat": flat(compiler)}

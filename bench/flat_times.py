@@ -77,7 +77,7 @@ def heads_together(batch, heads, seqlen, causal):
 
 
 def measure(kernel, context, seqlen, causal, rounds):
-    """Milliseconds by contestant."""
+    """TFLOP/s by contestant."""
     batch, heads = bench_gpu.TOKENS // seqlen, bench_gpu.HIDDEN // 128
     q, k, v = (torch.randn(batch, seqlen, heads, 128, device="cuda", dtype=torch.bfloat16) for _ in range(3))
     outs = [torch.full_like(q, math.nan) for _ in range(2)]
@@ -96,10 +96,13 @@ def measure(kernel, context, seqlen, causal, rounds):
     calls["flat"]()
     bench_gpu.require_close(outs[1], outs[0], f"seqlen={seqlen} causal={causal}")
     bench_gpu.require_close(lses[1], lses[0], f"lse, seqlen={seqlen} causal={causal}")
-    return bench_gpu.best_ms(calls, rounds)
+    return bench_gpu.teraflops(bench_gpu.best_ms(calls, rounds), seqlen, causal)
 
 
 def print_times(cubin, rounds):
+    if torch.cuda.get_device_capability()[0] != 9:
+        print(f"not timed: {torch.cuda.get_device_name()} is no Hopper GPU, which both kernels are for")
+        return
     print(f"\n{torch.cuda.get_device_name()}: head dim 128, bf16, 16384 tokens, TFLOP/s")
     print("| seqlen | causal | fovea | flat | fovea/flat |", "|" + "---:|" * 5, sep="\n")
     torch.zeros(1, device="cuda")
@@ -107,10 +110,8 @@ def print_times(cubin, rounds):
     with fovea_abi.Library().context() as context:
         kernel = FlatKernel(cubin)
         for causal in (False, True):
-            for seqlen in (1024, 2048, 4096, 8192, 16384):
-                ms = measure(kernel, context, seqlen, causal, rounds)
-                flops = 4 * bench_gpu.TOKENS * seqlen * bench_gpu.HIDDEN / (2 if causal else 1)
-                rate = {name: flops / value / 1e9 for name, value in ms.items()}
+            for seqlen in bench_gpu.LENGTHS:
+                rate = measure(kernel, context, seqlen, causal, rounds)
                 ratios.append(rate["fovea"] / rate["flat"])
                 cells = [seqlen, "yes" if causal else "no", *(f"{rate[n]:.0f}" for n in ("fovea", "flat"))]
                 print("| " + " | ".join(map(str, cells)) + f" | {ratios[-1]:.3f} |", flush=True)

@@ -1,35 +1,17 @@
 """SASS of a kernel, by nvdisasm: which instructions one turn of its main loop executes.
 
-The main loop is the innermost loop with the most wgmma instructions. Its common path is found from branches: a forward
-branch inside the loop is taken (it leaves out what is rarely due: hidden keys, raised maxima, a rescaled output); one
-that leaves the loop is not (the slow side of a wait).
+The main loop is the smallest one with products of both kinds, Q K^T and P V. Its common path is found from branches: a
+forward branch inside the loop is taken (it leaves out what is rarely due: hidden keys, raised maxima, a rescaled
+output); one that leaves the loop is not (the slow side of a wait).
 """
 
 import collections
-import importlib
-import pathlib
 import re
-import shutil
 import subprocess
 
 LABEL = re.compile(r"^(\.L_\w+):")
 INSTRUCTION = re.compile(r"/\*[0-9a-f]{4,}\*/\s+((?:@!?U?P\w+\s+)?[A-Z][\w.]*.*?);")
 TARGET = re.compile(r"`\((\.L_\w+)\)")
-
-
-def find_nvdisasm():
-    """Path of nvdisasm, or None: of the pip package nvidia-cuda-nvdisasm, on PATH, or of the CUDA toolkit."""
-    for place in nvidia.__path__ if (nvidia := optional_package("nvidia")) else ():
-        for found in sorted(pathlib.Path(place).glob("*/bin/nvdisasm")):
-            return str(found)
-    return shutil.which("nvdisasm") or shutil.which("nvdisasm", path="/usr/local/cuda/bin")
-
-
-def optional_package(name):
-    try:
-        return importlib.import_module(name)
-    except ImportError:
-        return None
 
 
 def disassemble(nvdisasm, cubin_file):
@@ -55,19 +37,14 @@ def branch_target(instruction, labels):
     return labels.get(found[1]) if mnemonic(instruction) == "BRA" and found else None
 
 
-def products(instructions):
-    return sum(mnemonic(i) == "HGMMA" for i in instructions)
-
-
 def main_loop(instructions, labels):
-    """(first, last) index of the smallest loop among those with the most products per instruction of a step."""
+    """(first, last) index of the main loop."""
     loops = []
     for last, instruction in enumerate(instructions):
         first = branch_target(instruction, labels)
         if first is not None and first <= last:
             body = instructions[first : last + 1]
-            both = any("tnspB" in i for i in body) and any("tnspB" not in i and "HGMMA" in i for i in body)
-            if both:
+            if {"tnspB" in i for i in body if mnemonic(i) == "HGMMA"} == {True, False}:  # V is read transposed
                 loops.append((last - first, first, last))
     if not loops:
         raise ValueError("no loop with both products")

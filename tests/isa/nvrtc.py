@@ -7,6 +7,7 @@ import ctypes
 import importlib.util
 import os
 import pathlib
+import shutil
 
 VERSION = 13
 PROJECT_OPTIONS = ("-default-device", "--std=c++20")
@@ -56,18 +57,36 @@ def find():
     return None, "no NVRTC: install nvidia-cuda-nvrtc 13.0; looked for " + ", ".join(tried)
 
 
-def directories():
+def package_places():
+    """Folders of NVIDIA's pip packages."""
     for package in ("nvidia.cu13", "nvidia.cuda_nvrtc"):
         try:
             spec = importlib.util.find_spec(package)
         except ModuleNotFoundError:
             continue
         for place in (spec.submodule_search_locations or []) if spec else []:
-            yield pathlib.Path(place, "lib")
-    yield None
+            yield pathlib.Path(place)
+
+
+def toolkit_places():
     for variable in ("CUDA_HOME", "CUDA_PATH"):
         if variable in os.environ:
-            yield pathlib.Path(os.environ[variable], "lib64")
+            yield pathlib.Path(os.environ[variable])
+
+
+def directories():
+    for place in package_places():
+        yield place / "lib"
+    yield None
+    for place in toolkit_places():
+        yield place / "lib64"
+
+
+def find_nvdisasm():
+    """Path of nvdisasm, or None: of the pip package nvidia-cuda-nvdisasm, on PATH, or of a CUDA toolkit."""
+    places = [*(place / "bin" for place in package_places()), os.environ.get("PATH", "")]
+    places += [*(place / "bin" for place in toolkit_places()), "/usr/local/cuda/bin"]
+    return shutil.which("nvdisasm", path=os.pathsep.join(map(str, places)))
 
 
 def load_builtins(directory):

@@ -1,5 +1,6 @@
 """The ratio that bench_sdpa.py prints: made of neighbouring turns, so that a slow spell does not count as slowness."""
 
+import itertools
 import pathlib
 import sys
 import types
@@ -30,6 +31,7 @@ class PairedRatio(unittest.TestCase):
     def test_turns_are_kept_apart(self):
         calls = []
         pair = clock.side_by_side(lambda: calls.append(1), lambda: calls.append(2), clock.Effort(2, 0.0, 0.0, 2))
+        self.assertEqual([side for side, _ in itertools.groupby(calls)], [1, 2] * 3)  # untimed once, then two turns
         self.assertEqual([len(samples.turns) for samples in pair], [2, 2])
         self.assertEqual(sorted(pair[0].seconds)[0], pair[0].best)
 
