@@ -75,12 +75,15 @@ FOVEA_INLINE BiasWords bias_words(const ScoreTensor& bias, bool vector, bool fp3
   return w;
 }
 
+// Element i, 0 or 1, of two neighbours of 16 bits.
+FOVEA_INLINE f32 half_of_pair(u32 pair, i32 i, Element element) {
+  if (element == Element::bf16) return f32_from_bits(i == 0 ? pair << 16U : pair & 0xffff0000U);
+  return isa::cvt_f32_f16(static_cast<u16>(i == 0 ? pair & 0xffffU : pair >> 16U));
+}
+
 FOVEA_INLINE f32 bias_value(const BiasWords& w, i32 i, Element element) {
   if (element == Element::fp32) return f32_from_bits(w.word[i]);
-  const u32 word = w.word[i / 2];
-  const f32 as_bf16 = f32_from_bits(i % 2 == 0 ? word << 16U : word & 0xffff0000U);
-  return element == Element::bf16 ? as_bf16
-                                  : isa::cvt_f32_f16(static_cast<u16>(i % 2 == 0 ? word & 0xffffU : word >> 16U));
+  return half_of_pair(w.word[i / 2], i % 2, element);
 }
 
 // The bias of one row and key block as a lane needs it: fetched ahead of the scores, applied to them.

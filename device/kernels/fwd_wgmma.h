@@ -3,6 +3,7 @@
 // its rows to TMA while the next tile's are already there.
 #pragma once
 
+#include "kernels/fwd_wgmma_bias.h"
 #include "kernels/fwd_wgmma_consumer.h"
 #include "kernels/fwd_wgmma_mask.h"
 #include "kernels/fwd_wgmma_producer.h"
@@ -16,11 +17,12 @@ FOVEA_INLINE void fwd_wgmma(const FwdWgmmaParams& p) {
   static_assert(well_formed(kSpec) && kSpec.family == Family::wgmma);
   constexpr bool kThree = kSpec.tile_m == 192;
   constexpr bool kWide = kSpec.head_dim_v > 128;
-  constexpr bool kMasked = kSpec.views();
+  constexpr bool kMasked = kSpec.scans_mask();
   const WgmmaRing<kSpec> ring(SmemPtr{isa::smem_base()});
   if (isa::tid_x() == 0) {
     ring.init();
     if constexpr (kMasked) MaskRing<kSpec>().init();
+    if constexpr (kSpec.bias_tiles) BiasRing<kSpec>().init();
     isa::fence_mbarrier_init();
   }
   isa::syncthreads();

@@ -6,6 +6,7 @@
 #include "attention/epilogue.h"
 #include "attention/softmax.h"
 #include "attention/value_classes.h"
+#include "kernels/fwd_wgmma_bias.h"
 #include "kernels/fwd_wgmma_mask.h"
 #include "kernels/fwd_wgmma_output.h"
 #include "kernels/fwd_wgmma_scores.h"
@@ -111,7 +112,7 @@ class Consumer {
   FOVEA_INLINE void start() {
     skip(before_);
     await_key(step_);
-    issue_scores(Q(ring_.q_tile(turn_)), step_);
+    issue_scores(q_tile(), step_);
   }
   // Hands back K and V of blocks that the warpgroup does not see, as they arrive; fewer than there are stages.
   FOVEA_INLINE void skip(i32 blocks) {
@@ -119,6 +120,7 @@ class Consumer {
     for (; blocks > 0; --blocks, ++step_) {
       await_key(step_);
       isa::mbarrier_wait_parity(ring_.v_full(step_), ring_.parity(step_));
+      if constexpr (kSpec.bias_tiles) bias_.skip(step_);
       isa::bar_sync(kConsumerBarrier + 1U + group_, 128U);  // a thread that fell behind could miss a phase
       release(ring_.k_empty(step_));
       release(ring_.v_empty(step_));
@@ -174,12 +176,12 @@ class Consumer {
     block_ = blocks_.last - 1;
     i32 step = uniform(step_);
     const i32 end = step + uniform(blocks_.last - blocks_.first);
-    const Q q(ring_.q_tile(uniform(turn_)));
+    const Q q = q_tile();
     // A mask says with each step whether another follows; without one their number is known.
-    const auto more = [&](i32 behind) { return kSpec.views() ? !last_ : behind < end; };
+    const auto more = [&](i32 behind) { return kSpec.scans_mask() ? !last_ : behind < end; };
     await_scores(step);
     raise_maxima<kClass>(step);
-    weigh();
+    weigh<kClass>();
     narrow();
     if (more(step + 1)) await_key(step + 1);
     for (++step; more(step); ++step) {
@@ -189,7 +191,7 @@ class Consumer {
       release(ring_.k_empty(step));
       --block_;
       const Maxima maxima = raise_maxima<kClass>(step);
-      weigh();
+      weigh<kClass>();
       // A basic block ends here: otherwise ptxas moves the exponentials behind the wait for the products with V.
       if (more(step + 1)) await_key(step + 1);
       isa::wgmma_wait_group<0>();
@@ -209,6 +211,13 @@ class Consumer {
   }
 
   FOVEA_INLINE void await_key(i32 step) const { isa::mbarrier_wait_parity(ring_.k_full(step), ring_.parity(step)); }
+  // Of the turn. The descriptor is what is made uniform, not the turn alone: ptxas then keeps the loop's counter in
+  // uniform registers as well.
+  FOVEA_INLINE Q q_tile() const {
+    Q q(ring_.q_tile(turn_));
+    q.low = static_cast<u32>(uniform(static_cast<i32>(q.low)));
+    return q;
+  }
   FOVEA_INLINE void issue_scores(const Q& q, i32 step) {
     isa::wgmma_fence();
     product<kSpec.element>(s_, q, 64U * group_, WgmmaOperand<kSpec.k_tile(), Major::k>(ring_.k_tile(step)));
@@ -238,8 +247,12 @@ class Consumer {
   // A block's scores as softmax sees them, with those that count alone, and what they mean for the rows.
   template <bool kClass>
   FOVEA_INLINE Maxima raise_maxima(i32 step) {
-    if constexpr (!kSpec.folded_scale()) transform_scores(s_, p_.fwd);
-    if constexpr (kSpec.views()) hide_masked(step);
+    if constexpr (kSpec.bias_tiles) {
+      bias_.template add<kClass>(step, 64U * group_ + 16U * warp(), s_, p_.fwd);
+    } else if constexpr (!kSpec.folded_scale()) {
+      transform_scores(s_, p_.fwd);
+    }
+    if constexpr (kSpec.scans_mask()) hide_masked(step);
     if (block_ < blocks_.clean_first || block_ >= blocks_.clean_last) {
       const auto work = ld_shared_object<WgmmaWork>(ring_.work(turn_));
       hide_scores(s_, work.seq, work.tile.row0 + lane_row(), block_ * kSpec.tile_n);
@@ -262,9 +275,13 @@ class Consumer {
     mask_.release(step);
   }
   // Scores -> weights in place; weights -> the next product's A.
+  template <bool kClass>
   FOVEA_INLINE void weigh() {
     const f32 scale = exponent_scale<kSpec>(p_.fwd);
-    if (kSpec.head_dim_v > 192) rows_.shift = shift_of(rows_.stats, scale);  // no registers to keep it in
+    if (kClass) {
+      subtract_far_maxima(s_, rows_, scale);
+    } else if (kSpec.head_dim_v > 192)
+      rows_.shift = shift_of(rows_.stats, scale);  // no registers to keep it in
     weigh_scores(s_, rows_, scale);
   }
   FOVEA_INLINE void narrow() {
@@ -328,14 +345,15 @@ class Consumer {
   WgmmaRing<kSpec> ring_;
   u32 group_;
   i32 turn_ = 0;
-  i32 step_ = 0;            // of the ring: goes on from turn to turn
-  i32 run_ = 0;             // tiles with a verdict
-  bool unsettled_ = false;  // whether somebody may want the last of them again
-  KeyBlocks blocks_;        // that the warpgroup's rows see
-  i32 before_, behind_;     // how many of the tile's come before and behind them
-  i32 block_ = 0;           // of keys
-  bool last_ = false;       // of the turn, as a mask says
-  MaskRing<kSpec> mask_;
+  i32 step_ = 0;                        // of the ring: goes on from turn to turn
+  i32 run_ = 0;                         // tiles with a verdict
+  bool unsettled_ = false;              // whether somebody may want the last of them again
+  KeyBlocks blocks_;                    // that the warpgroup's rows see
+  i32 before_, behind_;                 // how many of the tile's come before and behind them
+  i32 block_ = 0;                       // of keys
+  bool last_ = false;                   // of the turn, as a mask says
+  MaskRing<kSpec> mask_;                // kSpec.scans_mask() only
+  BiasRing<kSpec> bias_;                // kSpec.bias_tiles only
   ValueClass class_ = ValueClass::all;  // of V elements that count
   WgmmaRows rows_;
   Array<RowResult, 2> ends_;  // of the lane's rows

@@ -24,7 +24,7 @@ class MaskRing {
   static constexpr u32 kSteps = kMaskSteps;
   static constexpr u32 kScans = 2;
   static constexpr u32 kFull = 0, kEmpty = 32, kScanFull = 64, kScanEmpty = 80, kStepWords = 96, kScanWords = 112;
-  static_assert(kSteps == 4 && kScanWords + 4 * kScans <= kMaskHeader && (!kSpec.views() || kSpec.tile_n == 128));
+  static_assert(kSteps == 4 && kScanWords + 4 * kScans <= kMaskHeader && (!kSpec.scans_mask() || kSpec.tile_n == 128));
 
  public:
   static constexpr u32 kPartial = 1U << 30U, kLast = 1U << 31U;  // of a step's word; below them its block

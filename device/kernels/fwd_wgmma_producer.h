@@ -3,6 +3,7 @@
 #pragma once
 
 #include "attention/value_classes.h"
+#include "kernels/fwd_wgmma_bias.h"
 #include "kernels/fwd_wgmma_mask.h"
 
 namespace fovea::kernels {
@@ -91,7 +92,7 @@ class Producer {
     }
     i32 tiles = 0;
     for (; staged_ == TurnKind::run; ++tiles) {
-      if constexpr (kSpec.views()) {
+      if constexpr (kSpec.scans_mask()) {
         send_masked_tile(tiles);
       } else {
         send_tile(tiles);
@@ -99,7 +100,7 @@ class Producer {
     }
     if (!leader()) return;
     if (tiles > 0 && ring_.runs_again(tiles - 1)) run_again();
-    if (kSpec.views()) mask_.ask(scans_, MaskRing<kSpec>::kEndOfScans);
+    if (kSpec.scans_mask()) mask_.ask(scans_, MaskRing<kSpec>::kEndOfScans);
   }
 
  private:
@@ -136,8 +137,9 @@ class Producer {
     bool next_sent = false;
     if (blocks == 0) {
       stage_next();
-    } else if (leader() && !first_key_sent_) {
-      send_k(turn, 0);
+    } else if (leader()) {
+      if (!first_key_sent_) send_k(turn, 0);
+      send_bias(turn, 0);
     }
     first_key_sent_ = false;
     for (i32 i = 0; i < blocks; ++i) {
@@ -157,6 +159,7 @@ class Producer {
         first_key_sent_ = true;
       }
       send_v(turn, i);
+      if (i + 1 < blocks) send_bias(turn, i + 1);
     }
     if (!leader() || next_sent) return;
     if (!settled && ring_.runs_again(tiles - 1)) {
@@ -201,7 +204,7 @@ class Producer {
   }
   // For a look at the mask of the tile whose turn comes next.
   FOVEA_INLINE void ask_for_staged() {
-    if (kSpec.views() && staged_ == TurnKind::run && staged_blocks_ > 0) mask_.ask(scans_++, turn_);
+    if (kSpec.scans_mask() && staged_ == TurnKind::run && staged_blocks_ > 0) mask_.ask(scans_++, turn_);
   }
 
   // The turn before the last once more, for every class of V elements, and then the last, which was for nothing.
@@ -214,12 +217,13 @@ class Producer {
       const auto work = ld_shared_object<WgmmaWork>(ring_.work(turn_ - 1));
       const i32 blocks = work.blocks.last - work.blocks.first;
       const i32 passes = blocks > 0 ? (i == 0 ? kRedoPasses : 1) : 0;
-      if constexpr (kSpec.views()) {
+      if constexpr (kSpec.scans_mask()) {
         for (i32 pass = 0; pass < passes; ++pass) send_masked_pass();
       } else {
         for (i32 n = 0; n < passes * blocks; ++n) {
           send_k(turn_ - 1, n % blocks);
           send_v(turn_ - 1, n % blocks);
+          send_bias(turn_ - 1, n % blocks);
         }
       }
     }
@@ -263,10 +267,17 @@ class Producer {
     load_block<kSpec.v_tile()>(ring_.v_tile(v_step_), &p_.v, ring_.v_full(v_step_), turn, i);
     ++v_step_;
   }
+  // After the V of the block before: consumers are done with that one's bias later than with the V before it.
+  FOVEA_INLINE void send_bias(i32 turn, i32 i) {
+    if constexpr (kSpec.bias_tiles) {
+      const auto work = ld_shared_object<WgmmaWork>(ring_.work(turn));
+      bias_.load(bias_step_++, p_, work, (work.blocks.last - 1 - i) * kSpec.tile_n);
+    }
+  }
   template <SmemTile kTile>
   FOVEA_INLINE void load_block(SmemPtr tile, const TensorMap* map, SmemPtr full, i32 turn, i32 i) const {
     const auto work = ld_shared_object<WgmmaWork>(ring_.work(turn));
-    const i32 key0 = (kSpec.views() ? i : work.blocks.last - 1 - i) * kSpec.tile_n;
+    const i32 key0 = (kSpec.scans_mask() ? i : work.blocks.last - 1 - i) * kSpec.tile_n;
     if constexpr (kSpec.loads == Loads::paged) {
       load_pages<kTile>(tile, map, full, key0, p_.fwd, work);
     } else {
@@ -281,8 +292,9 @@ class Producer {
   i32 staged_blocks_ = 0;
   bool first_key_sent_ = false;  // of the tile that is sent next
   i32 turn_ = 0;                 // of lane 0, as are the steps: the next to be sent
-  i32 k_step_ = 0, v_step_ = 0;
+  i32 k_step_ = 0, v_step_ = 0, bias_step_ = 0;
   MaskRing<kSpec> mask_;
+  BiasRing<kSpec> bias_;
   i32 scans_ = 0;  // asked for
 };
 

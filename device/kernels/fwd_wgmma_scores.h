@@ -65,6 +65,19 @@ FOVEA_INLINE Maxima raised_maxima(const WgmmaAcc<kColumns>& s, WgmmaRows& rows, 
   return maxima;
 }
 
+// Subtracts a row's maximum from its scores where the maximum times the exponent's scale is out of range, and says so
+// to the shift.
+template <i32 kColumns>
+FOVEA_INLINE void subtract_far_maxima(WgmmaAcc<kColumns>& s, WgmmaRows& rows, f32 scale) {
+  FOVEA_UNROLL
+  for (i32 half = 0; half < 2; ++half) {
+    const f32 base = far_base(rows.stats.max[half], scale);
+    FOVEA_UNROLL
+    for (i32 i = 0; i < kColumns / 4; ++i) s.at(i / 2, half, i % 2) -= base;
+    rows.shift[half] = (softmax_base(rows.stats.max[half]) - base) * scale;
+  }
+}
+
 // Scores -> weights in place, and into the rows' sums.
 template <i32 kColumns>
 FOVEA_INLINE void weigh_scores(WgmmaAcc<kColumns>& s, WgmmaRows& rows, f32 scale) {

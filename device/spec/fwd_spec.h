@@ -30,6 +30,9 @@ enum class Store : u8 { vector, stmatrix };
 // Which kernel: fwd_mma, or fwd_wgmma (SM90), of which tile_m / 64 warpgroups compute and one more brings tiles.
 enum class Family : u8 { mma, wgmma };
 
+// Family::wgmma with a bias: bytes for barriers behind its tiles.
+inline constexpr u32 kBiasHeader = 32;
+
 struct FwdSpec {
   Element element = Element::bf16;  // q, k, v
   Element out = Element::bf16;
@@ -61,12 +64,17 @@ struct FwdSpec {
     const i32 words = mask_alone ? score_registers / 4 : score_registers / (bias == Element::fp32 ? 1 : 2);
     return views() && loads != Loads::any && rows_per_warp * head_dim_v / 32 + score_registers + words <= 230;
   }
-  // Family::wgmma. Q tiles: one in use and, where it fits, one on its way; a mask takes the room of the second. How
-  // many blocks ahead a mask is fetched.
+  // Family::wgmma. Q tiles: one in use and, where it fits, one on its way; a mask or bias takes the room of the second.
+  // How many blocks ahead a mask is fetched, or a bias.
   constexpr i32 q_tiles() const {
     return family == Family::wgmma && tile_m * head_dim_qk <= 128 * 128 && !views() ? 2 : 1;
   }
+  constexpr bool scans_mask() const { return family == Family::wgmma && score == ScoreForm::masked; }
   constexpr i32 mask_buffers() const { return head_dim_qk <= 64 && head_dim_v <= 64 ? 3 : 1; }
+  constexpr i32 bias_buffers() const {
+    return family == Family::wgmma && tile_m <= 128 && head_dim_qk <= 64 && head_dim_v <= 64 ? 2 : 1;
+  }
+  constexpr SmemTile bias_tile() const { return {.rows = tile_m, .cols = tile_n}; }
   // Whether a consumer's rows often see a block less than the tile, or are not there at all.
   constexpr bool own_blocks() const { return tile_m > 128 || tile_n <= 64; }
   constexpr i32 warps() const { return tile_m / rows_per_warp; }
@@ -78,7 +86,10 @@ struct FwdSpec {
   constexpr SmemTile o_tile() const {
     return {.rows = tile_m, .cols = family == Family::wgmma && head_dim_v > 128 ? 128 : head_dim_v};
   }
-  constexpr u32 bias_tile_bytes() const { return bias_tiles ? static_cast<u32>(2 * tile_m * tile_n) : 0U; }
+  constexpr u32 bias_bytes() const {
+    if (!bias_tiles) return 0;
+    return static_cast<u32>(2 * tile_m * tile_n * bias_buffers()) + (family == Family::wgmma ? kBiasHeader : 0U);
+  }
 };
 
 // Family::wgmma with a mask: blocks of keys whose mask has been looked at, and bytes in front of their bits; 16-byte
@@ -119,13 +130,13 @@ constexpr SmemPlan plan_smem(const FwdSpec& spec) {
   }
   if (plan.bytes < spec.o_tile().bytes()) plan.bytes = spec.o_tile().bytes();
   plan.bias = plan.bytes;
-  plan.bytes += spec.bias_tile_bytes();
+  plan.bytes += spec.bias_bytes();
   plan.mask_words = plan.bytes;
-  if (spec.views()) {
-    plan.bytes += spec.family == Family::wgmma
-                      ? kMaskHeader + kMaskSteps * static_cast<u32>(spec.tile_m * spec.tile_n / 8) +
-                            static_cast<u32>(spec.mask_buffers()) * kMaskPieces * 16U
-                      : static_cast<u32>(spec.warps()) * 8U;
+  if (spec.scans_mask()) {
+    plan.bytes += kMaskHeader + kMaskSteps * static_cast<u32>(spec.tile_m * spec.tile_n / 8) +
+                  static_cast<u32>(spec.mask_buffers()) * kMaskPieces * 16U;
+  } else if (spec.views() && spec.family == Family::mma) {
+    plan.bytes += static_cast<u32>(spec.warps()) * 8U;
   }
   return plan;
 }
@@ -158,11 +169,14 @@ constexpr bool well_formed_wgmma(const FwdSpec& spec) {
   const bool head_dims = width(spec.head_dim_qk) && width(spec.head_dim_v);
   // A consumer skips fewer blocks than there are stages: the producer, which waits for verdicts, is not waited for.
   const i32 skipped = products && spec.own_blocks() ? ceil_div(spec.tile_m - 64, spec.tile_n) : 0;
+  // Nor for bias of the blocks behind its own, while it waits for the next tile's Q.
+  const bool bias =
+      spec.bias_tiles && spec.bias != Element::fp32 && spec.tile_n % 64 == 0 && skipped <= spec.bias_buffers();
+  const bool mask = spec.tile_m == 128 && spec.tile_n == 128 && spec.head_dim_qk <= 128 && spec.head_dim_v <= 128;
+  const bool views = spec.score == ScoreForm::biased ? bias : !spec.bias_tiles && (!spec.scans_mask() || mask);
   const bool ring = spec.stages >= 2 && spec.stages <= 4 && skipped < spec.stages && spec.min_ctas == 1;
   return products && head_dims && ring && spec.rows_per_warp == 16 && spec.element != Element::fp32 &&
-         spec.out == spec.element && spec.loads != Loads::any && spec.rows == Rows::head &&
-         (!spec.views() || (spec.score == ScoreForm::masked && spec.tile_m == 128 && spec.tile_n == 128 &&
-                            spec.head_dim_qk <= 128 && spec.head_dim_v <= 128));
+         spec.out == spec.element && spec.loads != Loads::any && spec.rows == Rows::head && views;
 }
 
 // What a kernel relies on. A spec that breaks it does not compile.

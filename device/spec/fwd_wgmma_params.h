@@ -12,6 +12,8 @@ struct FwdWgmmaParams {
   TensorMap q, k, v;  // dimensions (d, s, h, b), boxes of 64 columns and the tile's rows (a page's, if that is less),
                       // 128-byte swizzle; paged k and v: (d, slot, h, page)
   TensorMap out;      // likewise, with boxes of 16 rows
+  TensorMap bias;     // where there is one: (key, row, h, b), boxes of 64 keys and the tile's rows, of 1 where all rows
+                      // are alike; dimensions that are broadcast have extent 1
   FwdParams fwd;
   u32* counter;  // two words, 0 and 0 again after the grid; null: CTA c takes tiles c, c + gridDim and so on
   u32 tiles;     // of the call; schedule.h numbers them

@@ -1,4 +1,6 @@
 // Mask and bias: views broadcastable to [batch, heads, seqlen_q, seqlen_kv], never expanded.
+#include <algorithm>
+
 #include "api/validate_steps.h"
 #include "core/text.h"
 
@@ -97,6 +99,7 @@ Check check_scores(const fovea_forward_args& a, ForwardCall& call) {
   }
   p.mask_vector = o.mask.vector;
   p.bias_vector = o.bias.vector;
+  p.forward_strides = p.forward_strides && std::min({o.bias.stride_b, o.bias.stride_h, o.bias.stride_q}) >= 0;
   p.scores_per_batch = o.mask.stride_b != 0 || o.bias.stride_b != 0;
   return {};
 }

@@ -26,6 +26,20 @@ RowMap row_map(const RowView& view, std::int64_t cols, std::int64_t rows, std::i
   return map;
 }
 
+// A bias; what is broadcast has extent 1.
+RowMap bias_map(const ScoreView& view, const Problem& p, std::int32_t box_rows) {
+  const auto extent = [](std::int64_t n, std::int64_t stride) { return stride == 0 ? 1 : n; };
+  const RowView rows{.data = const_cast<void*>(view.data),
+                     .dtype = view.dtype,
+                     .stride_b = view.stride_b,
+                     .stride_s = view.stride_q,
+                     .stride_h = view.stride_h,
+                     .stride_d = 1};
+  return row_map(rows, view.keys, extent(view.rows, view.stride_q),
+                 extent(p.num_heads_q / view.head_group, view.stride_h), extent(p.batch, view.stride_b),
+                 view.stride_q == 0 ? 1 : box_rows);
+}
+
 }  // namespace
 
 ForwardMaps forward_maps(const Plan& plan, const ForwardOperands& operands) {
@@ -36,10 +50,12 @@ ForwardMaps forward_maps(const Plan& plan, const ForwardOperands& operands) {
   const std::int64_t kv_batch = paged ? operands.num_pages : (p.kv_layout == KvLayout::varlen ? 1 : p.batch);
   const std::int64_t kv_rows = paged ? p.page_size : operands.rows_kv;
   const auto kv_box = static_cast<std::int32_t>(paged ? std::min<std::int64_t>(p.page_size, spec.tile_n) : spec.tile_n);
+  RowMap bias;
+  if (p.bias != HeadMode::absent) bias = bias_map(operands.bias, p, spec.tile_m);
   return {row_map(operands.q, p.head_dim_qk, operands.rows_q, p.num_heads_q, q_batch, spec.tile_m),
           row_map(operands.k, p.head_dim_qk, kv_rows, p.num_heads_kv, kv_batch, kv_box),
           row_map(operands.v, p.head_dim_v, kv_rows, p.num_heads_kv, kv_batch, kv_box),
-          row_map(operands.out, p.head_dim_v, operands.rows_q, p.num_heads_q, q_batch, kOutRows)};
+          row_map(operands.out, p.head_dim_v, operands.rows_q, p.num_heads_q, q_batch, kOutRows), bias};
 }
 
 }  // namespace fovea

@@ -22,6 +22,7 @@ struct RowMap {
 
 struct ForwardMaps {
   RowMap q, k, v, out;
+  RowMap bias;  // dimensions (key, query, h, b); base null where the call has none
 };
 ForwardMaps forward_maps(const Plan& plan, const ForwardOperands& operands);
 

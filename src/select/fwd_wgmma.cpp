@@ -35,17 +35,23 @@ const Widths& widths(const Problem& p) {
 const WgmmaTuning& tuning_for(const Problem& p) {
   const bool even = !p.causal && !p.has_window_left && !p.has_window_right;
   const WgmmaKeys keys = even ? WgmmaKeys::even : WgmmaKeys::uneven;
-  const bool masked = p.mask != HeadMode::absent;
+  using enum WgmmaViews;
+  const WgmmaViews views = p.bias != HeadMode::absent ? bias : p.mask != HeadMode::absent ? mask : none;
   const std::int64_t queries =
       p.q_layout == QLayout::varlen ? p.total_q / std::max<std::int64_t>(p.batch, 1) : p.seqlen_q;
   const i32 width = widths(p).qk;
   return *std::find_if(kWgmmaTuning.begin(), kWgmmaTuning.end() - 1, [&](const WgmmaTuning& t) {
-    return t.keys == keys && t.masked == masked && width <= t.max_head_dim && queries >= t.min_queries;
+    return t.keys == keys && t.views == views && width <= t.max_head_dim && queries >= t.min_queries;
   });
 }
 
 bool mask_fits(const Problem& p) {
   return p.mask_vector && std::max(p.head_dim_qk, p.head_dim_v) <= 128 && scale_folds(p);
+}
+
+bool bias_fits(const Problem& p) {
+  return p.bias_vector && p.bias_dtype != FOVEA_F32 && std::max(p.head_dim_qk, p.head_dim_v) <= 128 &&
+         p.mask == HeadMode::absent && p.softcap == 0.0F;
 }
 
 std::array<Condition, 9> conditions(const Problem& p, const GpuCaps& gpu) {
@@ -56,8 +62,9 @@ std::array<Condition, 9> conditions(const Problem& p, const GpuCaps& gpu) {
        "bf16 or f16, and out in the same", "it is compiled for these"},
       {std::max(p.head_dim_qk, p.head_dim_v) <= 256 && p.head_dim_qk % 8 == 0 && p.head_dim_v % 8 == 0, FOVEA_HEAD_DIM,
        "these head dims", "multiples of 8 up to 256", "TMA wants rows of whole 16 bytes"},
-      {p.bias == HeadMode::absent, FOVEA_UNSUPPORTED, "a bias", "none",
-       "scores stay in registers, in an order of their own"},
+      {p.bias == HeadMode::absent || bias_fits(p), FOVEA_UNSUPPORTED, "this bias",
+       "bf16 or f16, rows of a multiple of 8 keys at multiples of 16 bytes, head dims up to 128, no mask, no softcap",
+       "TMA brings it into the shared memory that K and V leave"},
       {p.mask == HeadMode::absent || mask_fits(p), FOVEA_UNSUPPORTED, "this mask",
        "rows of a multiple of 16 keys at multiples of 16 bytes, head dims up to 128, a positive scale, no softcap",
        "three warps read 16 keys at a time, and bits of four blocks lie in shared memory"},
@@ -107,6 +114,11 @@ FwdSpec fwd_wgmma_spec(const Problem& p) {
   spec.element = spec.out = element_of(p.dtype);
   spec.score = scale_folds(p) ? ScoreForm::scaled : ScoreForm::general;
   if (p.mask != HeadMode::absent) spec.score = ScoreForm::masked;
+  if (p.bias != HeadMode::absent) {
+    spec.score = ScoreForm::biased;
+    spec.bias = element_of(p.bias_dtype);
+    spec.bias_tiles = true;
+  }
   spec.loads = p.kv_layout == KvLayout::paged ? Loads::paged : Loads::vector;
   spec.head_dim_qk = widths(p).qk;
   spec.head_dim_v = widths(p).v;
@@ -140,7 +152,9 @@ std::vector<FwdSpec> standard_fwd_wgmma_specs(int sm) {
         paged.page_size = kMinPageRows;
         Problem masked = problem;
         masked.mask = HeadMode::broadcast, masked.mask_vector = true;
-        for (const Problem& other : {capped, paged, masked}) specs.push_back(fwd_wgmma_spec(other));
+        Problem biased = problem;
+        biased.bias = HeadMode::broadcast, biased.bias_vector = true, biased.bias_dtype = FOVEA_BF16;
+        for (const Problem& other : {capped, paged, masked, biased}) specs.push_back(fwd_wgmma_spec(other));
       }
     }
   }

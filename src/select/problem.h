@@ -34,7 +34,7 @@ struct Problem {
   bool batch_invariant = false;
   bool forbid_slow = false;
   bool unit_stride_d = true;    // stride(D) == 1 for q, k, v
-  bool forward_strides = true;  // strides of q, k, v and out are positive
+  bool forward_strides = true;  // strides of q, k, v and out are positive, those of bias not negative
   bool has_seqused = false;     // seqused_q or seqused_kv given
   bool mask_vector = false;     // rows of mask can be read 16 keys at a time: see ScoreView
   bool bias_vector = false;     // rows of bias, 8 keys at a time

@@ -16,7 +16,7 @@ constexpr double kWrong = 0.05;  // a right result is within 0.004
 
 // plain: the smallest call. odd_mask: mask rows that no vector load may read.
 // wgmma: fwd_wgmma, several tiles per CTA.
-enum class Features { plain, masked, odd_mask, biased, paged, split, wgmma, wgmma_masked };
+enum class Features { plain, masked, odd_mask, biased, paged, split, wgmma, wgmma_masked, wgmma_biased };
 
 SmallCall small_call(Features setup) {
   if (setup == Features::plain) return SmallCall();
@@ -24,6 +24,11 @@ SmallCall small_call(Features setup) {
   if (setup == Features::wgmma_masked) {
     SmallCall call(600, 640);
     call.add_mask(128);
+    return call;
+  }
+  if (setup == Features::wgmma_biased) {
+    SmallCall call(600, 264);
+    call.add_bias();
     return call;
   }
   if (setup == Features::split) {
@@ -45,7 +50,7 @@ SmallCall small_call(Features setup) {
 }
 
 Result<model::Report> run(SmallCall& call, Features setup, model::Modules& modules, model::Settings settings) {
-  const bool wgmma = setup == Features::wgmma || setup == Features::wgmma_masked;
+  const bool wgmma = setup >= Features::wgmma;
   settings.sm = wgmma ? 90 : 80;
   const Plan plan = wgmma ? wgmma_plan_of(call) : plan_of(call, 80);
   return model::run_forward(plan, call.operands, modules, settings);
@@ -126,6 +131,17 @@ const Mutant kMutants[] = {
      "isa::bar_red_or(kBarrier, kThreads, !sees_every())", "false", std::nullopt, Features::wgmma_masked},
     {"wgmma_block_skipped_by_its_first_rows", "device/kernels/fwd_wgmma_mask.h", "kPiecesPerThread; ++i) any",
      "1; ++i) any", std::nullopt, Features::wgmma_masked},
+    {"wgmma_bias_not_awaited", "device/kernels/fwd_wgmma_bias.h",
+     "isa::mbarrier_wait_parity(full(step), parity(step));\n    Tile", "Tile", model::Code::copy_in_flight,
+     Features::wgmma_biased},
+    {"wgmma_bias_over_one_in_use", "device/kernels/fwd_wgmma_bias.h",
+     "isa::mbarrier_wait_parity(empty(step), parity(step) ^ 1U);", "", model::Code::mbarrier_misuse,
+     Features::wgmma_biased},
+    {"wgmma_bias_of_the_first_warp", "device/kernels/fwd_wgmma_bias.h", "tile(step) + row * SmemTile::kRowBytes",
+     "tile(step) + 0U * row * SmemTile::kRowBytes", std::nullopt, Features::wgmma_biased},
+    {"wgmma_bias_of_the_block_before", "device/kernels/fwd_wgmma_producer.h",
+     "work, (work.blocks.last - 1 - i) * kSpec.tile_n", "work, (work.blocks.last - i) * kSpec.tile_n", std::nullopt,
+     Features::wgmma_biased},
     {"wgmma_sum_of_one_lane", "device/kernels/fwd_wgmma_consumer.h", "quad_sum(rows_.stats.sum[half])",
      "rows_.stats.sum[half]", std::nullopt, Features::wgmma},
 };
@@ -164,7 +180,7 @@ TEST(KernelSetups, AreRightWithoutAMutation) {
   Jit jit(toy_config(scratch.path() + "/cache"), 0, embedded_bundle());
   model::Modules modules(jit);
   for (const Features setup : {Features::plain, Features::masked, Features::odd_mask, Features::biased, Features::paged,
-                               Features::split, Features::wgmma, Features::wgmma_masked}) {
+                               Features::split, Features::wgmma, Features::wgmma_masked, Features::wgmma_biased}) {
     SmallCall call = small_call(setup);
     const Result<model::Report> report = run(call, setup, modules, {});
     ASSERT_TRUE(report.ok()) << to_string(report.error());

@@ -65,10 +65,10 @@ struct SmallCall {
         .data = mask.data(), .stride_q = num_keys, .stride_k = 1, .rows = num_rows, .keys = num_keys, .vector = vector};
   }
 
-  // A bf16 bias from 0 to 3.75, different for neighbouring rows and keys.
+  // A bf16 bias from 0 to 4, that repeats after 17 rows or keys alone.
   void add_bias() {
     for (std::int64_t at = 0; at < num_rows * num_keys; ++at) {
-      const std::int64_t quarters = (7 * (at / num_keys) + 3 * (at % num_keys)) % 16;
+      const std::int64_t quarters = (7 * (at / num_keys) + 3 * (at % num_keys)) % 17;
       bias.push_back(f32_to_bf16(0.25F * static_cast<float>(quarters)));
     }
     problem.bias = HeadMode::broadcast, problem.bias_vector = num_keys % 8 == 0, problem.bias_dtype = FOVEA_BF16;
@@ -94,7 +94,15 @@ struct SmallCall {
     operands.k.stride_b = operands.v.stride_b = kPageSize * kHeadDim;
   }
 
+  // So many keys to both sides of the diagonal, which ends at the last query and key.
+  void use_window(std::int64_t keys) {
+    problem.has_window_left = problem.has_window_right = true;
+    problem.window_left = problem.window_right = keys;
+  }
+
   bool sees(std::int64_t i, std::int64_t j) const {
+    const std::int64_t distance = j - i - (num_keys - num_rows);
+    if (problem.has_window_left && std::abs(distance) > problem.window_left) return false;
     return mask.empty() || mask[static_cast<std::size_t>(i * num_keys + j)] != 0;
   }
   std::int64_t storage_row(std::int64_t key) const {
@@ -156,12 +164,14 @@ inline Plan plan_of(const SmallCall& call, int sm) {
   return make_plan(call.problem, choice, caps);
 }
 
-// On sm_90.
-inline Plan wgmma_plan_of(const SmallCall& call) {
+// On sm_90; tile_m: another one than the tuned.
+inline Plan wgmma_plan_of(const SmallCall& call, i32 tile_m = 0) {
   Caps caps;
   caps.gpu = architecture_caps(90);
   caps.gpu.model = true;
-  return make_plan(call.problem, {.kernel = KernelId::fwd_wgmma, .spec = fwd_wgmma_spec(call.problem)}, caps);
+  Choice choice{.kernel = KernelId::fwd_wgmma, .spec = fwd_wgmma_spec(call.problem)};
+  if (tile_m != 0) choice.spec.tile_m = tile_m;
+  return make_plan(call.problem, choice, caps);
 }
 
 }  // namespace fovea::testing

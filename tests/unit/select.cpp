@@ -182,26 +182,32 @@ Verdict on_sm90(Problem p) {
   return supports_fwd_mma(p, caps);
 }
 
-// Every refusal says what serves instead.
-TEST(SelectWgmma, ServesCallsOnSm90AndSendsTheRestToFwdMma) {
-  Caps caps;
-  caps.gpu = architecture_caps(90);
-  caps.gpu.model = true;
-  Problem plain = problem(FOVEA_BF16);
-  plain.out_dtype = FOVEA_BF16;
-  EXPECT_TRUE(supports_fwd_wgmma(plain, caps).served);
-  const auto refused = [&](const char* what, fovea_status status, const auto& change) {
-    Problem p = plain;
+// What fwd_wgmma is asked for on sm_90, and what it must answer.
+class SelectWgmma : public ::testing::Test {
+ protected:
+  SelectWgmma() {
+    caps_.gpu = architecture_caps(90);
+    caps_.gpu.model = true;
+    plain_.out_dtype = FOVEA_BF16;
+  }
+  // Every refusal says what serves instead.
+  void refused(const char* what, fovea_status status, const auto& change) const {
+    Problem p = plain_;
     change(p);
-    const Verdict verdict = supports_fwd_wgmma(p, caps);
+    const Verdict verdict = supports_fwd_wgmma(p, caps_);
     EXPECT_FALSE(verdict.served) << what;
     EXPECT_EQ(verdict.refusal.status, status) << what;
     EXPECT_EQ(verdict.refusal.hint, "fwd_mma serves it") << what;
     expect_full(verdict.refusal);
-    EXPECT_TRUE(supports_fwd_mma(p, caps).served) << what;
-  };
+    EXPECT_TRUE(supports_fwd_mma(p, caps_).served) << what;
+  }
+
+  Caps caps_;
+  Problem plain_ = problem(FOVEA_BF16);
+};
+
+TEST_F(SelectWgmma, SendsWhatItLacksToFwdMma) {
   refused("mask", FOVEA_UNSUPPORTED, [](Problem& p) { p.mask = HeadMode::broadcast; });
-  refused("bias", FOVEA_UNSUPPORTED, [](Problem& p) { p.bias = HeadMode::broadcast; });
   for (const int page_size : {1, 8, 48, 96, 192}) {
     refused("pages", FOVEA_UNSUPPORTED, [&](Problem& p) { p.kv_layout = KvLayout::paged, p.page_size = page_size; });
   }
@@ -213,36 +219,54 @@ TEST(SelectWgmma, ServesCallsOnSm90AndSendsTheRestToFwdMma) {
   refused("decode", FOVEA_UNSUPPORTED, [](Problem& p) { p.seqlen_q = p.total_q = 1; });
   refused("splits", FOVEA_UNSUPPORTED, [](Problem& p) { p.requested_splits = 4; });
   refused("batch invariant", FOVEA_UNSUPPORTED, [](Problem& p) { p.batch_invariant = true; });
-  Problem narrow = plain;
+  caps_.gpu = architecture_caps(80);
+  caps_.gpu.model = true;
+  EXPECT_EQ(supports_fwd_wgmma(plain_, caps_).refusal.allowed, "SM90");
+}
+
+TEST_F(SelectWgmma, ServesBiasesThatTmaCanBringAndThatFit) {
+  const auto bias = [](Problem& p) { p.bias = HeadMode::broadcast, p.bias_vector = true, p.bias_dtype = FOVEA_F16; };
+  Problem biased = plain_;
+  bias(biased);
+  EXPECT_TRUE(supports_fwd_wgmma(biased, caps_).served);
+  EXPECT_EQ(fwd_wgmma_spec(biased).bias, Element::fp16);
+  refused("bias of odd rows", FOVEA_UNSUPPORTED, [&](Problem& p) { bias(p), p.bias_vector = false; });
+  refused("fp32 bias", FOVEA_UNSUPPORTED, [&](Problem& p) { bias(p), p.bias_dtype = FOVEA_F32; });
+  refused("bias, softcap", FOVEA_UNSUPPORTED, [&](Problem& p) { bias(p), p.softcap = 5.0F; });
+  refused("bias, wide heads", FOVEA_UNSUPPORTED, [&](Problem& p) { bias(p), p.head_dim_qk = 192; });
+  refused("bias and mask", FOVEA_UNSUPPORTED,
+          [&](Problem& p) { bias(p), p.mask = HeadMode::broadcast, p.mask_vector = true; });
+}
+
+TEST_F(SelectWgmma, ServesCallsOnSm90) {
+  EXPECT_TRUE(supports_fwd_wgmma(plain_, caps_).served);
+  Problem narrow = plain_;
   narrow.head_dim_qk = 96, narrow.head_dim_v = 40;
-  EXPECT_TRUE(supports_fwd_wgmma(narrow, caps).served);
+  EXPECT_TRUE(supports_fwd_wgmma(narrow, caps_).served);
   EXPECT_EQ(fwd_wgmma_spec(narrow).head_dim_v, 128);
-  Problem wide = plain;
+  Problem wide = plain_;
   wide.head_dim_qk = 184, wide.head_dim_v = 128;
-  EXPECT_TRUE(supports_fwd_wgmma(wide, caps).served);
+  EXPECT_TRUE(supports_fwd_wgmma(wide, caps_).served);
   EXPECT_EQ(fwd_wgmma_spec(wide).head_dim_qk, 192);
   EXPECT_EQ(fwd_wgmma_spec(wide).head_dim_v, 128);
   wide.head_dim_v = 200;
   EXPECT_EQ(fwd_wgmma_spec(wide).head_dim_qk, 256);
-  Problem general = plain;
+  Problem general = plain_;
   general.softcap = 3.0F;
-  EXPECT_TRUE(supports_fwd_wgmma(general, caps).served);
+  EXPECT_TRUE(supports_fwd_wgmma(general, caps_).served);
   EXPECT_EQ(fwd_wgmma_spec(general).score, ScoreForm::general);
   general.softcap = 0.0F, general.softmax_scale = 0.0F;
   EXPECT_EQ(fwd_wgmma_spec(general).score, ScoreForm::general);
-  Problem paged = plain;
+  Problem paged = plain_;
   paged.kv_layout = KvLayout::paged;
   for (const int page_size : {16, 32, 64, 128, 384}) {
     paged.page_size = page_size;
-    EXPECT_TRUE(supports_fwd_wgmma(paged, caps).served) << page_size;
+    EXPECT_TRUE(supports_fwd_wgmma(paged, caps_).served) << page_size;
     EXPECT_EQ(fwd_wgmma_spec(paged).loads, Loads::paged);
   }
-  caps.gpu = architecture_caps(80);
-  caps.gpu.model = true;
-  EXPECT_EQ(supports_fwd_wgmma(plain, caps).refusal.allowed, "SM90");
 }
 
-TEST(SelectWgmma, EveryTuningRowIsReachedIsWellFormedAndFits) {
+TEST_F(SelectWgmma, EveryTuningRowIsReachedIsWellFormedAndFits) {
   std::set<std::uint64_t> specs;
   Problem p = problem(FOVEA_BF16);
   for (const std::int64_t head_dim : {64, 128, 192, 256}) {
@@ -259,6 +283,18 @@ TEST(SelectWgmma, EveryTuningRowIsReachedIsWellFormedAndFits) {
     }
   }
   EXPECT_EQ(specs.size(), 5U);
+  p.bias = HeadMode::broadcast, p.bias_vector = true, p.bias_dtype = FOVEA_BF16;
+  for (const auto& [head_dim, queries, rows] :
+       {std::tuple{64, 4095, 128}, std::tuple{64, 4096, 192}, std::tuple{128, 4096, 128}}) {
+    for (const bool causal : {false, true}) {
+      p.head_dim_qk = p.head_dim_v = head_dim, p.seqlen_q = queries, p.causal = causal;
+      const FwdSpec spec = fwd_wgmma_spec(p);
+      EXPECT_TRUE(well_formed(spec)) << head_dim << " " << queries;
+      EXPECT_EQ(spec.tile_m, rows);
+      EXPECT_LE(plan_smem(spec).bytes, static_cast<std::uint64_t>(architecture_caps(90).smem_bytes));
+    }
+  }
+  p.bias = HeadMode::absent;
   p.head_dim_qk = p.head_dim_v = 64, p.causal = true;
   for (const auto& [queries, rows, one_wave] :
        {std::tuple{256, 128, true}, std::tuple{768, 192, true}, std::tuple{1024, 128, false},

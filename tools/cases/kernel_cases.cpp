@@ -34,6 +34,13 @@ void few_keys(Case& c) {
   c.mask_rows = false, c.mask_density = 0.004F;
 }
 
+// Biases of the dtype of q, over several blocks of keys.
+void long_bias(Case& c, Heads heads) {
+  c.seqlen_kv *= 4;
+  whole_rows(c);
+  c.bias = heads, c.bias_dtype = c.dtype;
+}
+
 // A rule whose kernels differ from the plain ones keeps to the first `kinds` kinds.
 struct Rule {
   std::size_t kinds;
@@ -88,6 +95,14 @@ constexpr Rule kRules[] = {
     {1, [](Case& c) { c.batch_invariant = true, c.causal = true; }},
     {2, [](Case& c) { few_keys(c), c.mask = Heads::q; }},
     {2, [](Case& c) { few_keys(c), c.mask = Heads::kv, c.values = Values::special, c.causal = true; }},
+    {2,
+     [](Case& c) {
+       long_bias(c, Heads::q);
+       c.bias_batch = true, c.bias_minus_inf = 0.3F, c.values = Values::special, c.causal = true;
+     }},
+    {2, [](Case& c) { long_bias(c, Heads::kv), c.bias_rows = false, c.window_left = 70, c.scale = -0.3F; }},
+    {1, [](Case& c) { long_bias(c, Heads::one), c.q_layout = c.kv_layout = Layout::varlen, c.batch = 3; }},
+    {1, [](Case& c) { long_bias(c, Heads::q), c.kv_layout = Layout::paged, c.seqused_kv = true; }},
 };
 
 }  // namespace

@@ -27,8 +27,12 @@ CUresult encode(const Driver& driver, const RowMap& map, TensorMap& to) {
 
 CUresult TensorMaps::fill(const ForwardMaps& maps, FwdWgmmaParams& params) {
   const std::lock_guard lock(mutex_);
-  for (const auto& [to, map] :
-       {std::pair{&params.q, &maps.q}, {&params.k, &maps.k}, {&params.v, &maps.v}, {&params.out, &maps.out}}) {
+  for (const auto& [to, map] : {std::pair{&params.q, &maps.q},
+                                {&params.k, &maps.k},
+                                {&params.v, &maps.v},
+                                {&params.out, &maps.out},
+                                {&params.bias, &maps.bias}}) {
+    if (map->base == nullptr) continue;
     Kept& kept = kept_[place(*map)];
     if (kept.row_map.base == nullptr || !(kept.row_map == *map)) {
       kept.row_map = {};

@@ -69,7 +69,10 @@ std::string tuning_row(const TuneOptions& options, const Measured& won, const st
   const std::string tile = number("tile_m") + number("tile_n");
   if (won.kernel == "fwd_wgmma") {
     const bool even = !options.features.causal && options.features.window.empty();
-    return std::string("WgmmaTuning{") + (even ? "even" : "uneven") + ", " + (s.mask_shape.empty() ? "false" : "true") +
+    return std::string("WgmmaTuning{") + (even ? "even" : "uneven") + ", " +
+           (!s.bias_shape.empty()  ? "bias"
+            : s.mask_shape.empty() ? "none"
+                                   : "mask") +
            ", " + std::to_string(width(s)) + ", " + std::to_string(shortest) + ", " + tile + number("stages") +
            (at(won, "one_wave") != 0 ? "true" : "false") + ", \"" + evidence + "\"},";
   }
