@@ -51,7 +51,7 @@ class Consumer {
       // What comes in front of a redo was for nothing: the tile before it runs again first.
       if (next != TurnKind::redo) finish(ended.turn, kind == TurnKind::redo);
     }
-    if (isa::elect_sync()) isa::bulk_wait_group_read<0>();
+    if (kSpec.stages_out() && isa::elect_sync()) isa::bulk_wait_group_read<0>();
   }
 
  private:
@@ -128,7 +128,7 @@ class Consumer {
   }
   // Of a turn whose rows have ended. `again`: over what an earlier turn wrote.
   FOVEA_INLINE void finish(i32 turn, bool again) {
-    free_staging(again);
+    if (kSpec.stages_out()) free_staging(again);
     const bool finite = write(turn);
     unsettled_ = !again;
     if (!again) ring_.give_verdict(run_++, 4U * group_ + warp(), isa::vote_any(!finite));
@@ -329,8 +329,13 @@ class Consumer {
     }
     shrink({{ends_[0].factor, ends_[1].factor}});
     const u32 warp_row = 64U * group_ + 16U * warp();
-    const bool finite = store_rows<kSpec>(p_, work, ring_.out_tile() + warp_row / 16U * kWarpOut<kSpec>.bytes(),
-                                          static_cast<i32>(warp_row), o_);
+    bool finite;
+    if constexpr (kSpec.stages_out()) {
+      const SmemPtr staged = ring_.out_tile() + warp_row / 16U * kWarpOut<kSpec>.bytes();
+      finite = store_rows<kSpec>(p_, work, staged, static_cast<i32>(warp_row), o_);
+    } else {
+      finite = store_rows_from_registers<kSpec>(p_, work, static_cast<i32>(warp_row), o_);
+    }
     const RowPlace place = row_place<kSpec>(p, work.seq, work.tile, work.tile.row0 + lane_row());
     f32* const first = lse_of(p, work.seq, work.tile, place);
     FOVEA_UNROLL

@@ -59,6 +59,32 @@ FOVEA_INLINE void free_staging(bool again) {
   isa::bar_warp_sync(0xffffffffU);
 }
 
+// Without shared memory. Neighbouring lanes exchange a pair of columns, so that each stores four of a row at a time.
+template <FwdSpec kSpec>
+FOVEA_INLINE bool store_rows_from_registers(const FwdWgmmaParams& p, const WgmmaWork& work, i32 tile_row,
+                                            const WgmmaAcc<kSpec.head_dim_v>& o) {
+  const auto lane = static_cast<i32>(isa::laneid());
+  const bool odd = lane % 2 != 0;  // takes the second of two n8 tiles
+  const i32 row = work.tile.row0 + tile_row + lane / 4;
+  u16* const out = static_cast<u16*>(p.fwd.out.data) + row_place<kSpec>(p.fwd, work.seq, work.tile, row).out;
+  PairFiniteness<kSpec.out> finiteness;
+  FOVEA_UNROLL
+  for (i32 i = 0; i < kSpec.head_dim_v / 16; ++i) {
+    const Array<u32, 4> pairs = as_a_operand<kSpec.out>(o, i).reg;
+    finiteness.add(pairs);
+    const i32 col = 16 * i + (odd ? 8 : 0) + 4 * (lane % 4 / 2);
+    FOVEA_UNROLL
+    for (i32 half = 0; half < 2; ++half) {
+      const u32 other = isa::shfl_bfly(odd ? pairs[half] : pairs[half + 2], 1U);
+      const U32x2 four = odd ? U32x2{other, pairs[half + 2]} : U32x2{pairs[half], other};
+      if (row + 8 * half < work.seq.q_rows && col < p.fwd.head_dim_v) {
+        isa::st_global<U32x2>(out + 8 * half * p.fwd.out.stride_s + col, four);
+      }
+    }
+  }
+  return finiteness.all();
+}
+
 // `tile_row` is the warp's first in the tile, `staged` its part of shared memory, which is free. Returns whether the
 // lane's elements are finite.
 template <FwdSpec kSpec>

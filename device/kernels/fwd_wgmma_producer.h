@@ -191,6 +191,7 @@ class Producer {
         if (settled) ask_for_staged();
       }
       if (i > 0) send_v(turn, before);
+      send_bias(turn, step.block);
       before = step.block;
     }
     if (!leader()) return;
@@ -236,6 +237,7 @@ class Producer {
       last = step.last;
       send_k(turn_ - 1, step.block);
       send_v(turn_ - 1, step.block);
+      send_bias(turn_ - 1, step.block);
     }
   }
 
@@ -256,6 +258,9 @@ class Producer {
                               work.tile.head_q, work.seq.q_batch);
   }
 
+  FOVEA_INLINE static i32 first_key(const WgmmaWork& work, i32 i) {
+    return (kSpec.scans_mask() ? i : work.blocks.last - 1 - i) * kSpec.tile_n;
+  }
   // K and V of the i-th block that a turn's tile takes, from the last to the first; with a mask, of block i.
   FOVEA_INLINE void send_k(i32 turn, i32 i) {
     isa::mbarrier_wait_parity(ring_.k_empty(k_step_), ring_.parity(k_step_) ^ 1U);
@@ -271,13 +276,13 @@ class Producer {
   FOVEA_INLINE void send_bias(i32 turn, i32 i) {
     if constexpr (kSpec.bias_tiles) {
       const auto work = ld_shared_object<WgmmaWork>(ring_.work(turn));
-      bias_.load(bias_step_++, p_, work, (work.blocks.last - 1 - i) * kSpec.tile_n);
+      bias_.load(bias_step_++, p_, work, first_key(work, i));
     }
   }
   template <SmemTile kTile>
   FOVEA_INLINE void load_block(SmemPtr tile, const TensorMap* map, SmemPtr full, i32 turn, i32 i) const {
     const auto work = ld_shared_object<WgmmaWork>(ring_.work(turn));
-    const i32 key0 = (kSpec.scans_mask() ? i : work.blocks.last - 1 - i) * kSpec.tile_n;
+    const i32 key0 = first_key(work, i);
     if constexpr (kSpec.loads == Loads::paged) {
       load_pages<kTile>(tile, map, full, key0, p_.fwd, work);
     } else {

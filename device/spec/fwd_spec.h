@@ -13,7 +13,8 @@ enum class Element : u8 { bf16, fp16, fp32 };
 // scaled: one positive softmax_scale, folded into the exponent. general: scores are transformed first, one by one
 // (softcap, or a scale that is zero or negative). masked: scaled, with a bool mask. biased: any scale, with an additive
 // bias, and a mask where the call has one; with Loads::any also softcap, and calls with neither mask nor bias.
-enum class ScoreForm : u8 { scaled, general, masked, biased };
+// masked_biased: fwd_wgmma alone, whose biased has no mask.
+enum class ScoreForm : u8 { scaled, general, masked, biased, masked_biased };
 
 // How rows of q, k and v reach shared memory. vector: 16 bytes at a time, every row as wide as the tile. paged: the
 // same with k and v rows found through the page table. any: rows of any alignment and of at most the tile's width, k
@@ -54,7 +55,7 @@ struct FwdSpec {
   constexpr bool operator==(const FwdSpec&) const = default;
 
   // Whether mask or bias may be present, and whether the exponent takes the scale.
-  constexpr bool views() const { return score == ScoreForm::masked || score == ScoreForm::biased; }
+  constexpr bool views() const { return score != ScoreForm::scaled && score != ScoreForm::general; }
   constexpr bool folded_scale() const { return score == ScoreForm::scaled || score == ScoreForm::masked; }
   // Whether mask and bias of a block are fetched before its scores are computed: where registers allow it, counted per
   // lane for output, scores and the fetched words.
@@ -69,11 +70,16 @@ struct FwdSpec {
   constexpr i32 q_tiles() const {
     return family == Family::wgmma && tile_m * head_dim_qk <= 128 * 128 && !views() ? 2 : 1;
   }
-  constexpr bool scans_mask() const { return family == Family::wgmma && score == ScoreForm::masked; }
+  constexpr bool scans_mask() const {
+    return family == Family::wgmma && (score == ScoreForm::masked || score == ScoreForm::masked_biased);
+  }
   constexpr i32 mask_buffers() const { return head_dim_qk <= 64 && head_dim_v <= 64 ? 3 : 1; }
   constexpr i32 bias_buffers() const {
-    return family == Family::wgmma && tile_m <= 128 && head_dim_qk <= 64 && head_dim_v <= 64 ? 2 : 1;
+    const bool narrow = tile_m <= 128 && head_dim_qk <= 64 && head_dim_v <= 64;
+    return family == Family::wgmma && score == ScoreForm::biased && narrow ? 2 : 1;
   }
+  // Whether output goes through shared memory, of which a mask and a bias together leave too little.
+  constexpr bool stages_out() const { return score != ScoreForm::masked_biased; }
   constexpr SmemTile bias_tile() const { return {.rows = tile_m, .cols = tile_n}; }
   // Whether a consumer's rows often see a block less than the tile, or are not there at all.
   constexpr bool own_blocks() const { return tile_m > 128 || tile_n <= 64; }
@@ -126,7 +132,7 @@ constexpr SmemPlan plan_smem(const FwdSpec& spec) {
   plan.bytes = plan.stage0 + static_cast<u32>(spec.stages) * plan.stage_bytes;
   if (spec.family == Family::wgmma) {
     plan.out = plan.bytes;
-    plan.bytes += spec.o_tile().bytes();
+    if (spec.stages_out()) plan.bytes += spec.o_tile().bytes();
   }
   if (plan.bytes < spec.o_tile().bytes()) plan.bytes = spec.o_tile().bytes();
   plan.bias = plan.bytes;
@@ -173,7 +179,8 @@ constexpr bool well_formed_wgmma(const FwdSpec& spec) {
   const bool bias =
       spec.bias_tiles && spec.bias != Element::fp32 && spec.tile_n % 64 == 0 && skipped <= spec.bias_buffers();
   const bool mask = spec.tile_m == 128 && spec.tile_n == 128 && spec.head_dim_qk <= 128 && spec.head_dim_v <= 128;
-  const bool views = spec.score == ScoreForm::biased ? bias : !spec.bias_tiles && (!spec.scans_mask() || mask);
+  const bool biased = spec.score == ScoreForm::biased || spec.score == ScoreForm::masked_biased;
+  const bool views = (biased ? bias : !spec.bias_tiles) && (!spec.scans_mask() || mask);
   const bool ring = spec.stages >= 2 && spec.stages <= 4 && skipped < spec.stages && spec.min_ctas == 1;
   return products && head_dims && ring && spec.rows_per_warp == 16 && spec.element != Element::fp32 &&
          spec.out == spec.element && spec.loads != Loads::any && spec.rows == Rows::head && views;
@@ -186,7 +193,7 @@ constexpr bool well_formed(const FwdSpec& spec) {
   return (spec.rows_per_warp == 16 || spec.rows_per_warp == 32) && spec.tile_m % spec.rows_per_warp == 0 &&
          spec.tile_n % 32 == 0 && spec.tile_n >= 32 && spec.stages >= 2 && spec.element != Element::fp32 &&
          width(spec.head_dim_qk) && width(spec.head_dim_v) && spec.warps() >= 1 && spec.threads() <= 1024 &&
-         spec.min_ctas >= 1 &&
+         spec.min_ctas >= 1 && spec.score != ScoreForm::masked_biased &&
          (!spec.bias_tiles || (spec.score == ScoreForm::biased && spec.bias != Element::fp32 &&
                                spec.loads != Loads::any && spec.rows == Rows::head && spec.tile_n <= 64));
 }

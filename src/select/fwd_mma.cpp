@@ -322,7 +322,8 @@ std::string_view cpp(Element e) {
 std::string_view cpp(ScoreForm form) {
   if (form == ScoreForm::scaled) return "fovea::ScoreForm::scaled";
   if (form == ScoreForm::general) return "fovea::ScoreForm::general";
-  return form == ScoreForm::masked ? "fovea::ScoreForm::masked" : "fovea::ScoreForm::biased";
+  if (form == ScoreForm::masked) return "fovea::ScoreForm::masked";
+  return form == ScoreForm::biased ? "fovea::ScoreForm::biased" : "fovea::ScoreForm::masked_biased";
 }
 std::string_view cpp(Loads loads) {
   if (loads == Loads::vector) return "fovea::Loads::vector";

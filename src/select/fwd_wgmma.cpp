@@ -36,7 +36,8 @@ const WgmmaTuning& tuning_for(const Problem& p) {
   const bool even = !p.causal && !p.has_window_left && !p.has_window_right;
   const WgmmaKeys keys = even ? WgmmaKeys::even : WgmmaKeys::uneven;
   using enum WgmmaViews;
-  const WgmmaViews views = p.bias != HeadMode::absent ? bias : p.mask != HeadMode::absent ? mask : none;
+  const bool biased = p.bias != HeadMode::absent;
+  const WgmmaViews views = p.mask == HeadMode::absent ? (biased ? bias : none) : (biased ? both : mask);
   const std::int64_t queries =
       p.q_layout == QLayout::varlen ? p.total_q / std::max<std::int64_t>(p.batch, 1) : p.seqlen_q;
   const i32 width = widths(p).qk;
@@ -46,12 +47,13 @@ const WgmmaTuning& tuning_for(const Problem& p) {
 }
 
 bool mask_fits(const Problem& p) {
-  return p.mask_vector && std::max(p.head_dim_qk, p.head_dim_v) <= 128 && scale_folds(p);
+  return p.mask_vector && std::max(p.head_dim_qk, p.head_dim_v) <= 128 &&
+         (p.bias != HeadMode::absent || scale_folds(p));
 }
 
 bool bias_fits(const Problem& p) {
   return p.bias_vector && p.bias_dtype != FOVEA_F32 && std::max(p.head_dim_qk, p.head_dim_v) <= 128 &&
-         p.mask == HeadMode::absent && p.softcap == 0.0F;
+         p.softcap == 0.0F;
 }
 
 std::array<Condition, 9> conditions(const Problem& p, const GpuCaps& gpu) {
@@ -63,10 +65,11 @@ std::array<Condition, 9> conditions(const Problem& p, const GpuCaps& gpu) {
       {std::max(p.head_dim_qk, p.head_dim_v) <= 256 && p.head_dim_qk % 8 == 0 && p.head_dim_v % 8 == 0, FOVEA_HEAD_DIM,
        "these head dims", "multiples of 8 up to 256", "TMA wants rows of whole 16 bytes"},
       {p.bias == HeadMode::absent || bias_fits(p), FOVEA_UNSUPPORTED, "this bias",
-       "bf16 or f16, rows of a multiple of 8 keys at multiples of 16 bytes, head dims up to 128, no mask, no softcap",
+       "bf16 or f16, rows of a multiple of 8 keys at multiples of 16 bytes, head dims up to 128, no softcap",
        "TMA brings it into the shared memory that K and V leave"},
       {p.mask == HeadMode::absent || mask_fits(p), FOVEA_UNSUPPORTED, "this mask",
-       "rows of a multiple of 16 keys at multiples of 16 bytes, head dims up to 128, a positive scale, no softcap",
+       "rows of a multiple of 16 keys at multiples of 16 bytes, head dims up to 128, no softcap, without a bias a "
+       "positive scale",
        "three warps read 16 keys at a time, and bits of four blocks lie in shared memory"},
       {p.kv_layout != KvLayout::paged || fwd_wgmma_pages_fit(p, tuning_for(p).tile_n), FOVEA_UNSUPPORTED,
        "pages of this size",
@@ -113,9 +116,10 @@ FwdSpec fwd_wgmma_spec(const Problem& p) {
   FwdSpec spec;
   spec.element = spec.out = element_of(p.dtype);
   spec.score = scale_folds(p) ? ScoreForm::scaled : ScoreForm::general;
-  if (p.mask != HeadMode::absent) spec.score = ScoreForm::masked;
+  const bool masked = p.mask != HeadMode::absent;
+  if (masked) spec.score = ScoreForm::masked;
   if (p.bias != HeadMode::absent) {
-    spec.score = ScoreForm::biased;
+    spec.score = masked ? ScoreForm::masked_biased : ScoreForm::biased;
     spec.bias = element_of(p.bias_dtype);
     spec.bias_tiles = true;
   }
@@ -154,7 +158,9 @@ std::vector<FwdSpec> standard_fwd_wgmma_specs(int sm) {
         masked.mask = HeadMode::broadcast, masked.mask_vector = true;
         Problem biased = problem;
         biased.bias = HeadMode::broadcast, biased.bias_vector = true, biased.bias_dtype = FOVEA_BF16;
-        for (const Problem& other : {capped, paged, masked, biased}) specs.push_back(fwd_wgmma_spec(other));
+        Problem both = masked;
+        both.bias = biased.bias, both.bias_vector = true, both.bias_dtype = biased.bias_dtype;
+        for (const Problem& other : {capped, paged, masked, biased, both}) specs.push_back(fwd_wgmma_spec(other));
       }
     }
   }

@@ -12,7 +12,7 @@ namespace fovea {
 enum class WgmmaKeys : u8 { even, uneven };
 
 // What a call's scores meet beside position rules.
-enum class WgmmaViews : u8 { none, mask, bias };
+enum class WgmmaViews : u8 { none, mask, bias, both };
 
 struct WgmmaTuning {
   WgmmaKeys keys;
@@ -63,6 +63,10 @@ inline constexpr auto kWgmmaTuning = [] {
                   "H200, 2026-11-29: S 1k, 4k 1.15, 1.26x the speed of 64 keys x 4 stages; 128 keys x 3 do not fit"},
       WgmmaTuning{uneven, bias, 128, 0, 128, 128, 2, false,
                   "H200, 2026-11-29: causal S 1k, 4k 1.14, 1.20x the speed of 64 keys x 4 stages"},
+      WgmmaTuning{even, both, 64, 0, 128, 128, 3, true, "not timed yet"},
+      WgmmaTuning{uneven, both, 64, 0, 128, 128, 3, false, "not timed yet"},
+      WgmmaTuning{even, both, 128, 0, 128, 128, 2, true, "no other fits"},
+      WgmmaTuning{uneven, both, 128, 0, 128, 128, 2, false, "no other fits"},
       WgmmaTuning{even, none, 192, 0, 128, 96, 2, true,
                   "the most keys that two stages have room for; no other was timed"},
       WgmmaTuning{uneven, none, 192, 0, 128, 96, 2, false,

@@ -16,7 +16,7 @@ constexpr double kWrong = 0.05;  // a right result is within 0.004
 
 // plain: the smallest call. odd_mask: mask rows that no vector load may read.
 // wgmma: fwd_wgmma, several tiles per CTA.
-enum class Features { plain, masked, odd_mask, biased, paged, split, wgmma, wgmma_masked, wgmma_biased };
+enum class Features { plain, masked, odd_mask, biased, paged, split, wgmma, wgmma_masked, wgmma_biased, wgmma_both };
 
 SmallCall small_call(Features setup) {
   if (setup == Features::plain) return SmallCall();
@@ -26,9 +26,10 @@ SmallCall small_call(Features setup) {
     call.add_mask(128);
     return call;
   }
-  if (setup == Features::wgmma_biased) {
-    SmallCall call(600, 264);
+  if (setup == Features::wgmma_biased || setup == Features::wgmma_both) {
+    SmallCall call(600, setup == Features::wgmma_both ? 272 : 264);
     call.add_bias();
+    if (setup == Features::wgmma_both) call.add_mask(64);
     return call;
   }
   if (setup == Features::split) {
@@ -139,9 +140,13 @@ const Mutant kMutants[] = {
      Features::wgmma_biased},
     {"wgmma_bias_of_the_first_warp", "device/kernels/fwd_wgmma_bias.h", "tile(step) + row * SmemTile::kRowBytes",
      "tile(step) + 0U * row * SmemTile::kRowBytes", std::nullopt, Features::wgmma_biased},
-    {"wgmma_bias_of_the_block_before", "device/kernels/fwd_wgmma_producer.h",
-     "work, (work.blocks.last - 1 - i) * kSpec.tile_n", "work, (work.blocks.last - i) * kSpec.tile_n", std::nullopt,
-     Features::wgmma_biased},
+    {"wgmma_bias_of_the_block_before", "device/kernels/fwd_wgmma_producer.h", "p_, work, first_key(work, i)",
+     "p_, work, first_key(work, i - 1)", std::nullopt, Features::wgmma_biased},
+    {"wgmma_columns_not_exchanged", "device/kernels/fwd_wgmma_output.h",
+     "isa::shfl_bfly(odd ? pairs[half] : pairs[half + 2], 1U)", "odd ? pairs[half] : pairs[half + 2]", std::nullopt,
+     Features::wgmma_both},
+    {"wgmma_bias_of_a_masked_tile_in_order", "device/kernels/fwd_wgmma_producer.h", "send_bias(turn, step.block);",
+     "send_bias(turn, i);", std::nullopt, Features::wgmma_both},
     {"wgmma_sum_of_one_lane", "device/kernels/fwd_wgmma_consumer.h", "quad_sum(rows_.stats.sum[half])",
      "rows_.stats.sum[half]", std::nullopt, Features::wgmma},
 };
@@ -179,8 +184,9 @@ TEST(KernelSetups, AreRightWithoutAMutation) {
   ScratchDirectory scratch;
   Jit jit(toy_config(scratch.path() + "/cache"), 0, embedded_bundle());
   model::Modules modules(jit);
-  for (const Features setup : {Features::plain, Features::masked, Features::odd_mask, Features::biased, Features::paged,
-                               Features::split, Features::wgmma, Features::wgmma_masked, Features::wgmma_biased}) {
+  for (const Features setup :
+       {Features::plain, Features::masked, Features::odd_mask, Features::biased, Features::paged, Features::split,
+        Features::wgmma, Features::wgmma_masked, Features::wgmma_biased, Features::wgmma_both}) {
     SmallCall call = small_call(setup);
     const Result<model::Report> report = run(call, setup, modules, {});
     ASSERT_TRUE(report.ok()) << to_string(report.error());

@@ -234,8 +234,10 @@ TEST_F(SelectWgmma, ServesBiasesThatTmaCanBringAndThatFit) {
   refused("fp32 bias", FOVEA_UNSUPPORTED, [&](Problem& p) { bias(p), p.bias_dtype = FOVEA_F32; });
   refused("bias, softcap", FOVEA_UNSUPPORTED, [&](Problem& p) { bias(p), p.softcap = 5.0F; });
   refused("bias, wide heads", FOVEA_UNSUPPORTED, [&](Problem& p) { bias(p), p.head_dim_qk = 192; });
-  refused("bias and mask", FOVEA_UNSUPPORTED,
-          [&](Problem& p) { bias(p), p.mask = HeadMode::broadcast, p.mask_vector = true; });
+  biased.mask = HeadMode::broadcast, biased.mask_vector = true, biased.softmax_scale = -1.0F;
+  EXPECT_TRUE(supports_fwd_wgmma(biased, caps_).served);
+  EXPECT_EQ(fwd_wgmma_spec(biased).score, ScoreForm::masked_biased);
+  refused("bias and odd mask", FOVEA_UNSUPPORTED, [&](Problem& p) { bias(p), p.mask = HeadMode::broadcast; });
 }
 
 TEST_F(SelectWgmma, ServesCallsOnSm90) {
@@ -292,6 +294,10 @@ TEST_F(SelectWgmma, EveryTuningRowIsReachedIsWellFormedAndFits) {
       EXPECT_TRUE(well_formed(spec)) << head_dim << " " << queries;
       EXPECT_EQ(spec.tile_m, rows);
       EXPECT_LE(plan_smem(spec).bytes, static_cast<std::uint64_t>(architecture_caps(90).smem_bytes));
+      Problem both = p;
+      both.mask = HeadMode::broadcast, both.mask_vector = true;
+      EXPECT_TRUE(well_formed(fwd_wgmma_spec(both))) << head_dim << " " << queries;
+      EXPECT_LE(plan_smem(fwd_wgmma_spec(both)).bytes, static_cast<std::uint64_t>(architecture_caps(90).smem_bytes));
     }
   }
   p.bias = HeadMode::absent;

@@ -101,6 +101,12 @@ constexpr Rule kRules[] = {
        c.bias_batch = true, c.bias_minus_inf = 0.3F, c.values = Values::special, c.causal = true;
      }},
     {2, [](Case& c) { long_bias(c, Heads::kv), c.bias_rows = false, c.window_left = 70, c.scale = -0.3F; }},
+    {2, [](Case& c) { few_keys(c), c.mask = Heads::one, c.bias = Heads::q, c.bias_dtype = c.dtype; }},
+    {2,
+     [](Case& c) {
+       long_bias(c, Heads::one);
+       c.mask = Heads::q, c.mask_density = 0.5F, c.values = Values::special, c.causal = true, c.scale = -0.3F;
+     }},
     {1, [](Case& c) { long_bias(c, Heads::one), c.q_layout = c.kv_layout = Layout::varlen, c.batch = 3; }},
     {1, [](Case& c) { long_bias(c, Heads::q), c.kv_layout = Layout::paged, c.seqused_kv = true; }},
 };

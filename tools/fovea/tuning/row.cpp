@@ -33,6 +33,11 @@ int width(const Shapes& s) {
   return dim <= 64 ? 64 : dim <= 128 ? 128 : dim <= 192 ? 192 : 256;
 }
 
+const char* wgmma_views(const Shapes& s) {
+  if (s.mask_shape.empty()) return s.bias_shape.empty() ? "none" : "bias";
+  return s.bias_shape.empty() ? "mask" : "both";
+}
+
 std::int64_t queries(const Shapes& s) {
   if (s.lengths_q.empty()) return s.seqlen_q;
   std::int64_t total = 0;
@@ -69,11 +74,8 @@ std::string tuning_row(const TuneOptions& options, const Measured& won, const st
   const std::string tile = number("tile_m") + number("tile_n");
   if (won.kernel == "fwd_wgmma") {
     const bool even = !options.features.causal && options.features.window.empty();
-    return std::string("WgmmaTuning{") + (even ? "even" : "uneven") + ", " +
-           (!s.bias_shape.empty()  ? "bias"
-            : s.mask_shape.empty() ? "none"
-                                   : "mask") +
-           ", " + std::to_string(width(s)) + ", " + std::to_string(shortest) + ", " + tile + number("stages") +
+    return std::string("WgmmaTuning{") + (even ? "even" : "uneven") + ", " + wgmma_views(s) + ", " +
+           std::to_string(width(s)) + ", " + std::to_string(shortest) + ", " + tile + number("stages") +
            (at(won, "one_wave") != 0 ? "true" : "false") + ", \"" + evidence + "\"},";
   }
   const std::int64_t group = s.heads_kv > 0 ? s.heads_q / s.heads_kv : 1;
