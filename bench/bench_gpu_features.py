@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What masks, biases, other features and decoding cost on this GPU: one run, contestants in turns of random order.
 
-scores: fovea with a bool mask or a bias against fovea without, head dims 64 and 128, S 4096.
+scores: fovea with a bool mask, a bias or both against fovea without, head dims 64 and 128, S 4096.
 prefill: a window of 128 keys against the time that copying its tensors takes; packed sequences of mixed lengths against
 FlashAttention-2's; softcap and pages against the dense call without. D 64 and 128, 16384 tokens.
 decode: few query tokens over many cached keys, GQA 8:1, head dim 128, against PyTorch's cuDNN and FlashAttention-2
@@ -64,7 +64,17 @@ def score_features(seqlen, heads, block):
         "bias bf16": {"bias": bias.bfloat16()},
         "bias bf16, per head": {"bias": bias.bfloat16().expand(1, heads, seqlen, seqlen).contiguous()},
         "bias fp32": {"bias": bias},
+        "mask all true, bias bf16": {"mask": full, "bias": bias.bfloat16()},
+        "mask quarter of blocks, bias bf16": {"mask": blocks, "bias": bias.bfloat16()},
     }
+
+
+def as_one_bias(features, dtype):
+    """Mask and bias as PyTorch takes them: in one tensor, hidden keys at -inf."""
+    mask, bias = features.get("mask"), features.get("bias")
+    if bias is None:
+        return mask
+    return bias.to(dtype) if mask is None else torch.where(mask, bias.to(dtype), -math.inf)
 
 
 def bench_scores(context, rounds):
@@ -76,9 +86,7 @@ def bench_scores(context, rounds):
         calls = {"none": prepared(context, q, k, v)[0]}
         for name, features in score_features(seqlen, heads, 256).items():
             calls[name], out = prepared(context, q, k, v, **features)
-            mask = features.get("mask", features.get("bias"))
-            mask = mask if mask.dtype == torch.bool else mask.to(q.dtype)
-            mask = mask.expand(1, heads, seqlen, seqlen)
+            mask = as_one_bias(features, q.dtype).expand(1, heads, seqlen, seqlen)
             wanted = sdpa(SDPBackend.EFFICIENT_ATTENTION, q[:1], k[:1], v[:1], mask)()
             require_close(out[:1], wanted.transpose(1, 2), f"{name} D {head_dim}")
         columns[head_dim] = best_ms(calls, rounds)

@@ -78,8 +78,11 @@ struct FwdSpec {
     const bool narrow = tile_m <= 128 && head_dim_qk <= 64 && head_dim_v <= 64;
     return family == Family::wgmma && score == ScoreForm::biased && narrow ? 2 : 1;
   }
-  // Whether output goes through shared memory, of which a mask and a bias together leave too little.
-  constexpr bool stages_out() const { return score != ScoreForm::masked_biased; }
+  // Family::wgmma: whether output goes through shared memory. A mask and a bias together leave too little of it, and so
+  // do wide rows of Q and K in blocks of more than 96 keys.
+  constexpr bool stages_out() const {
+    return score != ScoreForm::masked_biased && (head_dim_qk <= 128 || tile_n <= 96);
+  }
   constexpr SmemTile bias_tile() const { return {.rows = tile_m, .cols = tile_n}; }
   // Whether a consumer's rows often see a block less than the tile, or are not there at all.
   constexpr bool own_blocks() const { return tile_m > 128 || tile_n <= 64; }

@@ -40,9 +40,10 @@ const WgmmaTuning& tuning_for(const Problem& p) {
   const WgmmaViews views = p.mask == HeadMode::absent ? (biased ? bias : none) : (biased ? both : mask);
   const std::int64_t queries =
       p.q_layout == QLayout::varlen ? p.total_q / std::max<std::int64_t>(p.batch, 1) : p.seqlen_q;
-  const i32 width = widths(p).qk;
+  const Widths& width = widths(p);
   return *std::find_if(kWgmmaTuning.begin(), kWgmmaTuning.end() - 1, [&](const WgmmaTuning& t) {
-    return t.keys == keys && t.views == views && width <= t.max_head_dim && queries >= t.min_queries;
+    return t.keys == keys && t.views == views && width.qk <= t.max_head_dim && width.v <= t.max_head_dim_v &&
+           queries >= t.min_queries;
   });
 }
 
@@ -73,7 +74,7 @@ std::array<Condition, 9> conditions(const Problem& p, const GpuCaps& gpu) {
        "three warps read 16 keys at a time, and bits of four blocks lie in shared memory"},
       {p.kv_layout != KvLayout::paged || fwd_wgmma_pages_fit(p, tuning_for(p).tile_n), FOVEA_UNSUPPORTED,
        "pages of this size",
-       "16 keys or more that divide a step, or multiples of one: 128 keys, 96 at 192 dims, 64 at 256",
+       "16 keys or more that divide a step, or multiples of one: 128 keys, 96 at 192 dims of v, 64 at 256",
        "TMA brings whole pages, or a step's keys out of one"},
       {p.align_qkv >= 16 && p.unit_stride_d && p.forward_strides, FOVEA_ALIGNMENT, "these strides",
        "positive strides, rows at multiples of 16 bytes", "TMA knows no others"},

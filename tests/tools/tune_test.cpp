@@ -126,7 +126,7 @@ TEST(Tune, RowsReadAsInTheSources) {
   const std::string text = evidence(options, present, winner, "2026-11-29");
   EXPECT_EQ(text, "H200, 2026-11-29: causal S 2048, 512, 1.04, 1.06x the speed of 128 x 128 x 4 x 0");
   present.tile["one_wave"] = 1;
-  EXPECT_EQ(tuning_row(options, present, "why"), "WgmmaTuning{uneven, none, 64, 512, 128, 128, 4, true, \"why\"},");
+  EXPECT_EQ(tuning_row(options, present, "why"), "WgmmaTuning{uneven, none, 64, 64, 512, 128, 128, 4, true, \"why\"},");
   Measured mma{.seconds = {1},
                .why = {},
                .kernel = "fwd_mma",

@@ -251,6 +251,8 @@ TEST_F(SelectWgmma, ServesCallsOnSm90) {
   EXPECT_TRUE(supports_fwd_wgmma(wide, caps_).served);
   EXPECT_EQ(fwd_wgmma_spec(wide).head_dim_qk, 192);
   EXPECT_EQ(fwd_wgmma_spec(wide).head_dim_v, 128);
+  EXPECT_EQ(fwd_wgmma_spec(wide).tile_n, 128);
+  EXPECT_FALSE(fwd_wgmma_spec(wide).stages_out());
   wide.head_dim_v = 200;
   EXPECT_EQ(fwd_wgmma_spec(wide).head_dim_qk, 256);
   Problem general = plain_;

@@ -28,10 +28,7 @@ int at(const Measured& m, const std::string& name) {
   return found == m.tile.end() ? 0 : found->second;
 }
 
-int width(const Shapes& s) {
-  const std::int64_t dim = std::max(s.head_dim, s.head_dim_v);
-  return dim <= 64 ? 64 : dim <= 128 ? 128 : dim <= 192 ? 192 : 256;
-}
+int width(std::int64_t dim) { return dim <= 64 ? 64 : dim <= 128 ? 128 : dim <= 192 ? 192 : 256; }
 
 const char* wgmma_views(const Shapes& s) {
   if (s.mask_shape.empty()) return s.bias_shape.empty() ? "none" : "bias";
@@ -68,6 +65,7 @@ std::string evidence(const TuneOptions& options, const Measured& present, const 
 
 std::string tuning_row(const TuneOptions& options, const Measured& won, const std::string& evidence) {
   const Shapes& s = options.shapes;
+  const std::int64_t head_dim_v = s.head_dim_v < 0 ? s.head_dim : s.head_dim_v;
   const std::vector<std::int64_t> lengths = all_queries(options);
   const std::int64_t shortest = *std::min_element(lengths.begin(), lengths.end());
   const auto number = [&](const char* name) { return std::to_string(at(won, name)) + ", "; };
@@ -75,13 +73,15 @@ std::string tuning_row(const TuneOptions& options, const Measured& won, const st
   if (won.kernel == "fwd_wgmma") {
     const bool even = !options.features.causal && options.features.window.empty();
     return std::string("WgmmaTuning{") + (even ? "even" : "uneven") + ", " + wgmma_views(s) + ", " +
-           std::to_string(width(s)) + ", " + std::to_string(shortest) + ", " + tile + number("stages") +
-           (at(won, "one_wave") != 0 ? "true" : "false") + ", \"" + evidence + "\"},";
+           std::to_string(width(s.head_dim)) + ", " + std::to_string(width(head_dim_v)) + ", " +
+           std::to_string(shortest) + ", " + tile + number("stages") + (at(won, "one_wave") != 0 ? "true" : "false") +
+           ", \"" + evidence + "\"},";
   }
   const std::int64_t group = s.heads_kv > 0 ? s.heads_q / s.heads_kv : 1;
   const char* const use = !s.bias_shape.empty() ? "biased" : shortest * group <= 64 ? "decode" : "prefill";
-  return "MmaTuning{" + std::to_string(won.sm) + ", MmaUse::" + use + ", " + std::to_string(width(s)) + ", " + tile +
-         number("rows_per_warp") + number("stages") + number("min_ctas") + "\"" + evidence + "\"},";
+  return "MmaTuning{" + std::to_string(won.sm) + ", MmaUse::" + use + ", " +
+         std::to_string(width(std::max(s.head_dim, head_dim_v))) + ", " + tile + number("rows_per_warp") +
+         number("stages") + number("min_ctas") + "\"" + evidence + "\"},";
 }
 
 }  // namespace fovea::cli
