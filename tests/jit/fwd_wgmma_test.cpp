@@ -21,10 +21,8 @@ TEST(FwdWgmmaSource, CompilesWithoutSerialProductsAndTwoConsumersWithoutSpills) 
   for (const FwdSpec& spec : standard_fwd_wgmma_specs(90)) {
     if (spec.element != Element::bf16 || spec.loads == Loads::paged) continue;  // the rest differs little
     const KernelSource source = kernel_source(spec);
-    const Result<Artifact> made = jit.get(source, target);
-    ASSERT_TRUE(made.ok()) << to_string(made.error());
-    const Result<std::optional<std::string>> resources = jit.resources(source, target);
-    ASSERT_TRUE(resources.ok());
+    const Result<std::optional<std::string>> resources = jit.resources(source, target);  // compiles it
+    ASSERT_TRUE(resources.ok()) << to_string(resources.error());
     if (!resources.value()) continue;  // this NVRTC prints none
     EXPECT_EQ(resources.value()->find("C75"), std::string::npos) << *resources.value();
     if (spec.tile_m == 192 || spec.head_dim_v > 128) continue;
