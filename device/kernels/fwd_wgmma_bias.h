@@ -46,8 +46,9 @@ class BiasRing {
     }
   }
 
-  // The consumers' side, a whole warp, whose rows of the tile begin at `row`: products -> scores. kExact: a bias of
-  // -inf hides a score that is NaN or +Inf as well; otherwise their sum is NaN, which the tile's sums show.
+  // The consumers' side, a whole warp, whose rows of the tile begin at `row`: products (kSpec.transformed:
+  // scores but for the bias) -> scores. kExact: a bias of -inf hides a score that is NaN or +Inf as well; otherwise
+  // their sum is NaN, which the tile's sums show.
   template <bool kExact>
   FOVEA_INLINE void add(i32 step, u32 row, WgmmaAcc<kSpec.tile_n>& s, const FwdParams& p) const {
     isa::mbarrier_wait_parity(full(step), parity(step));
@@ -62,7 +63,9 @@ class BiasRing {
       for (i32 r = 0; r < 8; ++r) {
         f32& x = s.reg[8 * i + r];
         const f32 bias = half_of_pair(pairs.reg[r / 2], r % 2, kSpec.bias);
-        x = kExact && bias == kMinusInfinity ? kMinusInfinity : isa::fma_rn(x, p.scale, bias);
+        x = kExact && bias == kMinusInfinity ? kMinusInfinity
+            : kSpec.transformed              ? x + bias
+                                             : isa::fma_rn(x, p.scale, bias);
       }
     }
     hand_back(step);

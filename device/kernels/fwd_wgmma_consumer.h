@@ -247,11 +247,8 @@ class Consumer {
   // A block's scores as softmax sees them, with those that count alone, and what they mean for the rows.
   template <bool kClass>
   FOVEA_INLINE Maxima raise_maxima(i32 step) {
-    if constexpr (kSpec.bias_tiles) {
-      bias_.template add<kClass>(step, 64U * group_ + 16U * warp(), s_, p_.fwd);
-    } else if constexpr (!kSpec.folded_scale()) {
-      transform_scores(s_, p_.fwd);
-    }
+    if constexpr (kSpec.transformed || kSpec.score == ScoreForm::general) transform_scores(s_, p_.fwd);
+    if constexpr (kSpec.bias_tiles) bias_.template add<kClass>(step, 64U * group_ + 16U * warp(), s_, p_.fwd);
     if constexpr (kSpec.scans_mask()) hide_masked(step);
     if (block_ < blocks_.clean_first || block_ >= blocks_.clean_last) {
       const auto work = ld_shared_object<WgmmaWork>(ring_.work(turn_));

@@ -50,13 +50,16 @@ struct FwdSpec {
   i32 stages = 2;          // K/V tiles in flight or in use
   i32 min_ctas = 1;        // CTAs per SM that registers must allow
   Family family = Family::mma;
-  bool bias_tiles = false;  // biased, 16 bits, not with Loads::any: the bias of a block goes through shared memory
+  bool transformed = false;  // Family::wgmma with a mask or a bias: scores as in general, then these
+  bool bias_tiles = false;   // biased, 16 bits, not with Loads::any: the bias of a block goes through shared memory
 
   constexpr bool operator==(const FwdSpec&) const = default;
 
   // Whether mask or bias may be present, and whether the exponent takes the scale.
   constexpr bool views() const { return score != ScoreForm::scaled && score != ScoreForm::general; }
-  constexpr bool folded_scale() const { return score == ScoreForm::scaled || score == ScoreForm::masked; }
+  constexpr bool folded_scale() const {
+    return (score == ScoreForm::scaled || score == ScoreForm::masked) && !transformed;
+  }
   // Whether mask and bias of a block are fetched before its scores are computed: where registers allow it, counted per
   // lane for output, scores and the fetched words.
   constexpr bool prefetch_views() const {
@@ -153,13 +156,13 @@ constexpr SmemPlan plan_smem(const FwdSpec& spec) {
 // FNV-1a over every field, in declaration order. A field that is added to FwdSpec and not here does not compile.
 constexpr u64 digest(const FwdSpec& spec) {
   const auto& [element, out, head_dim_qk, head_dim_v, score, bias, loads, rows, store, tile_m, tile_n, rows_per_warp,
-               stages, min_ctas, family, bias_tiles] = spec;
-  const u32 fields[] = {static_cast<u32>(element),    static_cast<u32>(out),      static_cast<u32>(head_dim_qk),
-                        static_cast<u32>(head_dim_v), static_cast<u32>(score),    static_cast<u32>(bias),
-                        static_cast<u32>(loads),      static_cast<u32>(rows),     static_cast<u32>(store),
-                        static_cast<u32>(tile_m),     static_cast<u32>(tile_n),   static_cast<u32>(rows_per_warp),
-                        static_cast<u32>(stages),     static_cast<u32>(min_ctas), static_cast<u32>(family),
-                        static_cast<u32>(bias_tiles)};
+               stages, min_ctas, family, transformed, bias_tiles] = spec;
+  const u32 fields[] = {static_cast<u32>(element),     static_cast<u32>(out),       static_cast<u32>(head_dim_qk),
+                        static_cast<u32>(head_dim_v),  static_cast<u32>(score),     static_cast<u32>(bias),
+                        static_cast<u32>(loads),       static_cast<u32>(rows),      static_cast<u32>(store),
+                        static_cast<u32>(tile_m),      static_cast<u32>(tile_n),    static_cast<u32>(rows_per_warp),
+                        static_cast<u32>(stages),      static_cast<u32>(min_ctas),  static_cast<u32>(family),
+                        static_cast<u32>(transformed), static_cast<u32>(bias_tiles)};
   u64 hash = 0xcbf29ce484222325ULL;
   for (const u32 field : fields) {
     for (i32 byte = 0; byte < 4; ++byte) hash = (hash ^ ((field >> (8 * byte)) & 0xffU)) * 0x100000001b3ULL;
@@ -183,7 +186,8 @@ constexpr bool well_formed_wgmma(const FwdSpec& spec) {
       spec.bias_tiles && spec.bias != Element::fp32 && spec.tile_n % 64 == 0 && skipped <= spec.bias_buffers();
   const bool mask = spec.tile_m == 128 && spec.tile_n == 128 && spec.head_dim_qk <= 128 && spec.head_dim_v <= 128;
   const bool biased = spec.score == ScoreForm::biased || spec.score == ScoreForm::masked_biased;
-  const bool views = (biased ? bias : !spec.bias_tiles) && (!spec.scans_mask() || mask);
+  const bool views =
+      (biased ? bias : !spec.bias_tiles) && (!spec.scans_mask() || mask) && (!spec.transformed || spec.views());
   const bool ring = spec.stages >= 2 && spec.stages <= 4 && skipped < spec.stages && spec.min_ctas == 1;
   return products && head_dims && ring && spec.rows_per_warp == 16 && spec.element != Element::fp32 &&
          spec.out == spec.element && spec.loads != Loads::any && spec.rows == Rows::head && views;
@@ -196,7 +200,7 @@ constexpr bool well_formed(const FwdSpec& spec) {
   return (spec.rows_per_warp == 16 || spec.rows_per_warp == 32) && spec.tile_m % spec.rows_per_warp == 0 &&
          spec.tile_n % 32 == 0 && spec.tile_n >= 32 && spec.stages >= 2 && spec.element != Element::fp32 &&
          width(spec.head_dim_qk) && width(spec.head_dim_v) && spec.warps() >= 1 && spec.threads() <= 1024 &&
-         spec.min_ctas >= 1 && spec.score != ScoreForm::masked_biased &&
+         spec.min_ctas >= 1 && spec.score != ScoreForm::masked_biased && !spec.transformed &&
          (!spec.bias_tiles || (spec.score == ScoreForm::biased && spec.bias != Element::fp32 &&
                                spec.loads != Loads::any && spec.rows == Rows::head && spec.tile_n <= 64));
 }

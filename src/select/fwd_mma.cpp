@@ -333,14 +333,15 @@ std::string_view cpp(Loads loads) {
 
 std::string to_cpp(const FwdSpec& spec) {
   const auto& [element, out, head_dim_qk, head_dim_v, score, bias, loads, rows, store, tile_m, tile_n, rows_per_warp,
-               stages, min_ctas, family, bias_tiles] = spec;
+               stages, min_ctas, family, transformed, bias_tiles] = spec;
   return cat("{.element = ", cpp(element), ", .out = ", cpp(out), ", .head_dim_qk = ", head_dim_qk,
              ", .head_dim_v = ", head_dim_v, ", .score = ", cpp(score), ", .bias = ", cpp(bias),
              ", .loads = ", cpp(loads), ", .rows = fovea::Rows::", rows == Rows::group ? "group" : "head",
              ", .store = fovea::Store::", store == Store::stmatrix ? "stmatrix" : "vector", ", .tile_m = ", tile_m,
              ", .tile_n = ", tile_n, ", .rows_per_warp = ", rows_per_warp, ", .stages = ", stages,
              ", .min_ctas = ", min_ctas, ", .family = fovea::Family::", family == Family::mma ? "mma" : "wgmma",
-             ", .bias_tiles = ", bias_tiles ? "true" : "false", "}");
+             ", .transformed = ", transformed ? "true" : "false", ", .bias_tiles = ", bias_tiles ? "true" : "false",
+             "}");
 }
 
 std::string to_cpp(const CombineSpec& spec) { return cat("{.out = ", cpp(spec.out), "}"); }

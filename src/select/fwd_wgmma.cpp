@@ -47,15 +47,8 @@ const WgmmaTuning& tuning_for(const Problem& p) {
   });
 }
 
-bool mask_fits(const Problem& p) {
-  return p.mask_vector && std::max(p.head_dim_qk, p.head_dim_v) <= 128 &&
-         (p.bias != HeadMode::absent || scale_folds(p));
-}
-
-bool bias_fits(const Problem& p) {
-  return p.bias_vector && p.bias_dtype != FOVEA_F32 && std::max(p.head_dim_qk, p.head_dim_v) <= 128 &&
-         p.softcap == 0.0F;
-}
+// Of masks and biases.
+bool view_fits(const Problem& p, bool vector) { return vector && std::max(p.head_dim_qk, p.head_dim_v) <= 128; }
 
 std::array<Condition, 9> conditions(const Problem& p, const GpuCaps& gpu) {
   const std::int64_t rows = p.q_layout == QLayout::varlen ? p.total_q : p.seqlen_q;
@@ -65,12 +58,11 @@ std::array<Condition, 9> conditions(const Problem& p, const GpuCaps& gpu) {
        "bf16 or f16, and out in the same", "it is compiled for these"},
       {std::max(p.head_dim_qk, p.head_dim_v) <= 256 && p.head_dim_qk % 8 == 0 && p.head_dim_v % 8 == 0, FOVEA_HEAD_DIM,
        "these head dims", "multiples of 8 up to 256", "TMA wants rows of whole 16 bytes"},
-      {p.bias == HeadMode::absent || bias_fits(p), FOVEA_UNSUPPORTED, "this bias",
-       "bf16 or f16, rows of a multiple of 8 keys at multiples of 16 bytes, head dims up to 128, no softcap",
+      {p.bias == HeadMode::absent || (view_fits(p, p.bias_vector) && p.bias_dtype != FOVEA_F32), FOVEA_UNSUPPORTED,
+       "this bias", "bf16 or f16, rows of a multiple of 8 keys at multiples of 16 bytes, head dims up to 128",
        "TMA brings it into the shared memory that K and V leave"},
-      {p.mask == HeadMode::absent || mask_fits(p), FOVEA_UNSUPPORTED, "this mask",
-       "rows of a multiple of 16 keys at multiples of 16 bytes, head dims up to 128, no softcap, without a bias a "
-       "positive scale",
+      {p.mask == HeadMode::absent || view_fits(p, p.mask_vector), FOVEA_UNSUPPORTED, "this mask",
+       "rows of a multiple of 16 keys at multiples of 16 bytes, head dims up to 128",
        "three warps read 16 keys at a time, and bits of four blocks lie in shared memory"},
       {p.kv_layout != KvLayout::paged || fwd_wgmma_pages_fit(p, tuning_for(p).tile_n), FOVEA_UNSUPPORTED,
        "pages of this size",
@@ -118,12 +110,15 @@ FwdSpec fwd_wgmma_spec(const Problem& p) {
   spec.element = spec.out = element_of(p.dtype);
   spec.score = scale_folds(p) ? ScoreForm::scaled : ScoreForm::general;
   const bool masked = p.mask != HeadMode::absent;
+  const bool biased = p.bias != HeadMode::absent;
   if (masked) spec.score = ScoreForm::masked;
-  if (p.bias != HeadMode::absent) {
+  if (biased) {
     spec.score = masked ? ScoreForm::masked_biased : ScoreForm::biased;
     spec.bias = element_of(p.bias_dtype);
     spec.bias_tiles = true;
   }
+  // A bias joins any scale in one step.
+  spec.transformed = biased ? p.softcap != 0.0F : masked && !scale_folds(p);
   spec.loads = p.kv_layout == KvLayout::paged ? Loads::paged : Loads::vector;
   spec.head_dim_qk = widths(p).qk;
   spec.head_dim_v = widths(p).v;

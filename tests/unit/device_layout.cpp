@@ -78,7 +78,7 @@ TEST(SmemTile, eight_rows_of_a_chunk_meet_eight_bank_groups) {
 
 TEST(FwdSpec, digest_changes_with_every_field) {
   const FwdSpec base;
-  FwdSpec other[] = {base, base, base, base, base, base, base, base, base, base, base, base, base, base, base};
+  FwdSpec other[] = {base, base, base, base, base, base, base, base, base, base, base, base, base, base, base, base};
   other[0].element = Element::fp16;
   other[1].out = Element::fp32;
   other[2].head_dim_qk = 64;
@@ -94,6 +94,7 @@ TEST(FwdSpec, digest_changes_with_every_field) {
   other[12].rows = Rows::group;
   other[13].family = Family::wgmma;
   other[14].bias_tiles = true;
+  other[15].transformed = true;
   for (const FwdSpec& spec : other) EXPECT_NE(digest(spec), digest(base));
 }
 

@@ -232,11 +232,18 @@ TEST_F(SelectWgmma, ServesBiasesThatTmaCanBringAndThatFit) {
   EXPECT_EQ(fwd_wgmma_spec(biased).bias, Element::fp16);
   refused("bias of odd rows", FOVEA_UNSUPPORTED, [&](Problem& p) { bias(p), p.bias_vector = false; });
   refused("fp32 bias", FOVEA_UNSUPPORTED, [&](Problem& p) { bias(p), p.bias_dtype = FOVEA_F32; });
-  refused("bias, softcap", FOVEA_UNSUPPORTED, [&](Problem& p) { bias(p), p.softcap = 5.0F; });
   refused("bias, wide heads", FOVEA_UNSUPPORTED, [&](Problem& p) { bias(p), p.head_dim_qk = 192; });
   biased.mask = HeadMode::broadcast, biased.mask_vector = true, biased.softmax_scale = -1.0F;
   EXPECT_TRUE(supports_fwd_wgmma(biased, caps_).served);
   EXPECT_EQ(fwd_wgmma_spec(biased).score, ScoreForm::masked_biased);
+  EXPECT_FALSE(fwd_wgmma_spec(biased).transformed);
+  biased.softcap = 3.0F;
+  EXPECT_TRUE(supports_fwd_wgmma(biased, caps_).served);
+  EXPECT_TRUE(fwd_wgmma_spec(biased).transformed);
+  biased.bias = HeadMode::absent;
+  EXPECT_TRUE(supports_fwd_wgmma(biased, caps_).served);
+  EXPECT_EQ(fwd_wgmma_spec(biased).score, ScoreForm::masked);
+  EXPECT_TRUE(fwd_wgmma_spec(biased).transformed);
   refused("bias and odd mask", FOVEA_UNSUPPORTED, [&](Problem& p) { bias(p), p.mask = HeadMode::broadcast; });
 }
 
