@@ -22,7 +22,8 @@ elif NVRTC and not CLI.exists():
 UNIFORM = 16  # R2UR per step: 1 to 12 when this was written; with descriptors per lane 28 to 56
 KERNELS = (
     ("bf16, .out", "tile_m = 192"),
-    ("bf16, .out", "head_dim_v = 128", "masked", "wgmma"),
+    ("bf16, .out", "head_dim_v = 128", "ScoreForm::masked,", "wgmma"),
+    ("bf16, .out", "head_dim_v = 128", "ScoreForm::masked_biased", "wgmma"),
     ("head_dim_v = 256", "wgmma"),
 )
 OF_FLAT = 1.04  # of the flat loop's instructions; 1.027 when this was written
