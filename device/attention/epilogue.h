@@ -17,17 +17,20 @@ struct RowResult {
 
 inline constexpr RowResult kEmptyRow{0.0F, kMinusInfinity};
 
-// `max`: the largest score, which weights are taken against; `sum` of the weights, over the whole row.
+// `max`: the largest score, which weights are taken against; `sum` of the weights, over the whole row. A row that sees
+// keys and has no weights, as its maximum is far (see is_far), gets a factor of NaN: its tile runs again. A score of
+// +Inf makes lse NaN: 0 * max.
 FOVEA_INLINE RowResult finish_row(f32 max, f32 sum) {
-  const f32 lse = isa::fma_rn(isa::lg2_approx_ftz(sum), kLn2, max);
-  return {sum == 0.0F ? 0.0F : isa::rcp_approx_ftz(sum), sum == 0.0F ? kMinusInfinity : lse};
+  const f32 lse = isa::fma_rn(0.0F, max, isa::fma_rn(isa::lg2_approx_ftz(sum), kLn2, max));
+  const f32 none = max == kMinusInfinity ? 0.0F : f32_from_bits(0x7fc00000U);
+  return {sum == 0.0F ? none : isa::rcp_approx_ftz(sum), sum == 0.0F ? kMinusInfinity : lse};
 }
 
 // With a sink, which weighs like one more key without a value; lse is that of the keys alone.
 FOVEA_INLINE RowResult finish_row(f32 max, f32 sum, f32 sink) {
-  const f32 lse = finish_row(max, sum).lse;
-  const f32 factor = isa::rcp_approx_ftz(sum * (1.0F + isa::ex2_approx_ftz((sink - lse) * kLog2E)));
-  return {sum == 0.0F ? 0.0F : factor, lse};
+  const RowResult keys = finish_row(max, sum);
+  const f32 factor = isa::rcp_approx_ftz(sum * (1.0F + isa::ex2_approx_ftz((sink - keys.lse) * kLog2E)));
+  return {sum == 0.0F ? keys.factor : factor, keys.lse};
 }
 
 // One element of an output; `at` counts elements.

@@ -82,10 +82,20 @@ FOVEA_INLINE bool outgrown(f32 seen, f32 in_use, f32 scale_log2) {
 // What weights are taken against. A row that has seen no key keeps max = -inf; its weights become exp2(-inf) = 0.
 FOVEA_INLINE f32 softmax_base(f32 max) { return isa::max(max, -max) == -kMinusInfinity ? 0.0F : max; }
 
-// The maximum itself where its product with the exponent's scale is not finite, else 0.
+// Whether weights cannot be taken as exp2(scale s - scale max): the rounding of scale max, half a unit in its last
+// place, becomes their exponent. It may reach 64 where weights are narrowed to bf16, and a half where they are narrowed
+// to fp16.
+template <Element kElement>
+FOVEA_INLINE bool is_far(f32 max, f32 scale_log2) {
+  constexpr f32 kFar = kElement == Element::fp16 ? 0x1p23F : 0x1p31F;
+  const f32 exponent = softmax_base(max) * scale_log2;
+  return !(isa::max(exponent, -exponent) < kFar);
+}
+
+// The maximum itself where it is far, else 0: what a rerun subtracts from scores first, exactly where they are near it.
+template <Element kElement>
 FOVEA_INLINE f32 far_base(f32 max, f32 scale_log2) {
-  const f32 base = softmax_base(max);
-  return base * scale_log2 * 0.0F == 0.0F ? 0.0F : base;
+  return is_far<kElement>(max, scale_log2) ? softmax_base(max) : 0.0F;
 }
 
 // Moves a row to the maximum that was seen, if that has outgrown the one in use: a row's weights, to the last bit,

@@ -82,8 +82,8 @@ class FwdMma {
         bias_tile_(smem + kSmem.bias, task.p, task.seq, task.tile, view_bases_.bias, warp_row_),
         q_view_(smem + kSmem.q + static_cast<u32>(warp_row_) * SmemTile::kRowBytes) {}
 
-  // The tile's sums over its keys. When they are not finite, again for each class of V elements; see value_classes.h.
-  // All threads leave it together, and the stages are free then.
+  // The tile's sums over its keys. When they are not finite, or some row's maximum is far, again for each class of V
+  // elements; see value_classes.h. All threads leave it together, and the stages are free then.
   FOVEA_INLINE void accumulate() {
     load_queries<kSpec>(task_, smem_ + kSmem.q);
     isa::cp_async_commit_group();
@@ -101,8 +101,12 @@ class FwdMma {
         f32 zero = 0;
         FOVEA_UNROLL
         for (i32 block = 0; block < Warp::kRowBlocks; ++block) zero += finiteness<Warp::kOutTiles>(warp_.o[block]);
+        bool again = !(zero == 0.0F);
+        for_each_row<kSpec>(0, [&](i32 block, i32 half, i32) {
+          again = again || is_far<kSpec.element>(warp_.stats[block].max[half], exponent_scale<kSpec>(task_.p));
+        });
         // redux: a value that the compiler knows to be the same for the warp, so that loops stay uniform.
-        if (isa::redux_or(isa::bar_red_or(0, kSpec.threads(), !(zero == 0.0F)) ? 1U : 0U) == 0U) return;
+        if (isa::redux_or(isa::bar_red_or(0, kSpec.threads(), again) ? 1U : 0U) == 0U) return;
         blocks_.clean_first = blocks_.clean_last = blocks_.first;  // ragged blocks look at the class
         FOVEA_UNROLL
         for (i32 block = 0; block < Warp::kRowBlocks; ++block) infinities[block].clear();

@@ -176,11 +176,11 @@ FOVEA_INLINE void raise_maxima(FwdMmaWarp<kSpec>& warp, const FwdScores<kSpec>& 
   }
 }
 
-// Subtracts a row's maximum from its scores where the maximum times the exponent's scale is out of range.
+// Subtracts a row's maximum from its scores where it is far.
 template <FwdSpec kSpec>
 FOVEA_INLINE void subtract_far_maxima(FwdScores<kSpec>& s, const FwdMmaWarp<kSpec>& warp, const FwdParams& p) {
   for_each_row<kSpec>(0, [&](i32 block, i32 half, i32) {
-    const f32 base = far_base(warp.stats[block].max[half], exponent_scale<kSpec>(p));
+    const f32 base = far_base<kSpec.element>(warp.stats[block].max[half], exponent_scale<kSpec>(p));
     FOVEA_UNROLL
     for (i32 i = 0; i < 2 * FwdMmaWarp<kSpec>::kKeyTiles; ++i) s[block][i / 2].reg[2 * half + i % 2] -= base;
   });
@@ -200,7 +200,7 @@ class Weights {
     FOVEA_UNROLL
     for (i32 i = 0; i < 2 * Warp::kRowBlocks; ++i) {
       const f32 max = warp.stats[i / 2].max[i % 2];
-      shift_[i] = (softmax_base(max) - (far ? far_base(max, scale_log2_) : 0.0F)) * scale_log2_;
+      shift_[i] = (softmax_base(max) - (far ? far_base<kSpec.element>(max, scale_log2_) : 0.0F)) * scale_log2_;
       sum_[2 * i] = warp.stats[i / 2].sum[i % 2];  // two chains of additions: half the latency
       sum_[2 * i + 1] = 0.0F;
     }

@@ -44,7 +44,7 @@ class Consumer {
           rows_ = no_keys_yet();
           o_.clear();
         }
-        end_rows();
+        end_rows(kind == TurnKind::redo);
         ++turn_;
         next = begin_turn();
       }
@@ -62,6 +62,7 @@ class Consumer {
   };
 
   static constexpr bool kOwnBlocks = kSpec.own_blocks();
+  static constexpr bool kWide = kSpec.head_dim_v > 192;
 
   // Those of a tile's blocks that the warpgroup's rows see; in a redo all of them, as everybody works on V.
   FOVEA_INLINE KeyBlocks own_blocks(const WgmmaWork& work, TurnKind kind) const {
@@ -97,7 +98,7 @@ class Consumer {
     while (true) {
       run_steps<false>();
       ended = {turn_, behind_};
-      end_rows();
+      end_rows(false);
       ++turn_;
       const TurnKind kind = begin_turn();
       isa::wgmma_wait_group<0>();
@@ -255,7 +256,7 @@ class Consumer {
       hide_scores(s_, work.seq, work.tile.row0 + lane_row(), block_ * kSpec.tile_n);
     }
     if (kClass && counts_keys(class_)) level_visible<kKeyTiles>(s_);
-    return raised_maxima(s_, rows_, exponent_scale<kSpec>(p_.fwd));
+    return raised_maxima<kSpec.element>(s_, rows_, exponent_scale<kSpec>(p_.fwd));
   }
   // Learns which block the step is about, and hides what the mask does.
   FOVEA_INLINE void hide_masked(i32 step) {
@@ -276,9 +277,11 @@ class Consumer {
   FOVEA_INLINE void weigh() {
     const f32 scale = exponent_scale<kSpec>(p_.fwd);
     if (kClass) {
-      subtract_far_maxima(s_, rows_, scale);
-    } else if (kSpec.head_dim_v > 192)
-      rows_.shift = shift_of(rows_.stats, scale);  // no registers to keep it in
+      subtract_far_maxima<kSpec.element>(s_, rows_, scale);
+    } else if (kWide) {  // no registers to keep it in, nor for a look whether it is far; see end_rows()
+      FOVEA_UNROLL
+      for (i32 half = 0; half < 2; ++half) rows_.shift[half] = softmax_base(rows_.stats.max[half]) * scale;
+    }
     weigh_scores(s_, rows_, scale);
   }
   FOVEA_INLINE void narrow() {
@@ -292,7 +295,7 @@ class Consumer {
   }
 
   // What the turn's rows have as lse, and what their sums are multiplied by. The last products with V may be under way.
-  FOVEA_INLINE void end_rows() {
+  FOVEA_INLINE void end_rows(bool again) {
     const FwdParams& p = p_.fwd;
     const auto max = [&](i32 half) { return rows_.stats.max[half] * natural_scale<kSpec>(p); };
     const auto sum = [&](i32 half) { return quad_sum(rows_.stats.sum[half]); };
@@ -300,12 +303,22 @@ class Consumer {
     if (p.sink == nullptr) {
       FOVEA_UNROLL
       for (i32 half = 0; half < 2; ++half) ends_[half] = finish_row(max(half), sum(half));
+      if (kWide && !again) ask_for_far_rows();
       return;
     }
     const auto work = ld_shared_object<WgmmaWork>(ring_.work(turn_));
     const f32 sink = isa::ld_global<f32>(p.sink + work.tile.head_q * p.sink_stride);
     FOVEA_UNROLL
     for (i32 half = 0; half < 2; ++half) ends_[half] = finish_row(max(half), sum(half), sink);
+    if (kWide && !again) ask_for_far_rows();
+  }
+  // To run again: output that is not finite says so.
+  FOVEA_INLINE void ask_for_far_rows() {
+    FOVEA_UNROLL
+    for (i32 half = 0; half < 2; ++half) {
+      const bool far = is_far<kSpec.element>(rows_.stats.max[half], exponent_scale<kSpec>(p_.fwd));
+      if (far) ends_[half].factor = f32_from_bits(0x7fc00000U);
+    }
   }
 
   // out and lse of a turn's tile; whether the lane's part is finite. lse comes last: the fence in front of TMA's reads

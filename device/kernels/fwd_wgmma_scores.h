@@ -36,9 +36,14 @@ struct WgmmaRows {
 };
 
 FOVEA_INLINE WgmmaRows no_keys_yet() { return {empty_rows(), {{0.0F, 0.0F}}}; }
-// `scale` takes scores to exponents.
+// `scale` takes scores to exponents. A row whose maximum is far gets no weights: what follows may be nearer, and if
+// nothing is, the tile runs again.
+template <Element kElement>
 FOVEA_INLINE Array<f32, 2> shift_of(const RowStats& stats, f32 scale) {
-  return {{softmax_base(stats.max[0]) * scale, softmax_base(stats.max[1]) * scale}};
+  const auto shift = [&](f32 max) {
+    return is_far<kElement>(max, scale) ? -kMinusInfinity : softmax_base(max) * scale;
+  };
+  return {{shift(stats.max[0]), shift(stats.max[1])}};
 }
 
 // What a block's scores mean for the lane's two rows: whether some row of the warp took a new maximum, and the factors
@@ -48,7 +53,7 @@ struct Maxima {
   Array<f32, 2> factor;
 };
 
-template <i32 kColumns>
+template <Element kElement, i32 kColumns>
 FOVEA_INLINE Maxima raised_maxima(const WgmmaAcc<kColumns>& s, WgmmaRows& rows, f32 scale) {
   RowStats& stats = rows.stats;
   const Array<f32, 2> seen{{lane_maximum(s, 0), lane_maximum(s, 1)}};
@@ -60,18 +65,17 @@ FOVEA_INLINE Maxima raised_maxima(const WgmmaAcc<kColumns>& s, WgmmaRows& rows, 
     for (i32 half = 0; half < 2; ++half) {
       maxima.factor[half] = raise_max(stats, half, quad_max(seen[half]), scale);
     }
-    rows.shift = shift_of(stats, scale);
+    rows.shift = shift_of<kElement>(stats, scale);
   }
   return maxima;
 }
 
-// Subtracts a row's maximum from its scores where the maximum times the exponent's scale is out of range, and says so
-// to the shift.
-template <i32 kColumns>
+// Subtracts a row's maximum from its scores where it is far, and says so to the shift.
+template <Element kElement, i32 kColumns>
 FOVEA_INLINE void subtract_far_maxima(WgmmaAcc<kColumns>& s, WgmmaRows& rows, f32 scale) {
   FOVEA_UNROLL
   for (i32 half = 0; half < 2; ++half) {
-    const f32 base = far_base(rows.stats.max[half], scale);
+    const f32 base = far_base<kElement>(rows.stats.max[half], scale);
     FOVEA_UNROLL
     for (i32 i = 0; i < kColumns / 4; ++i) s.at(i / 2, half, i % 2) -= base;
     rows.shift[half] = (softmax_base(rows.stats.max[half]) - base) * scale;
