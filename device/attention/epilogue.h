@@ -19,10 +19,12 @@ inline constexpr RowResult kEmptyRow{0.0F, kMinusInfinity};
 
 // `max`: the largest score, which weights are taken against; `sum` of the weights, over the whole row. A row that sees
 // keys and has no weights, as its maximum is far (see is_far), gets a factor of NaN: its tile runs again. A score of
-// +Inf makes lse NaN: 0 * max.
+// +Inf makes lse NaN.
 FOVEA_INLINE RowResult finish_row(f32 max, f32 sum) {
-  const f32 lse = isa::fma_rn(0.0F, max, isa::fma_rn(isa::lg2_approx_ftz(sum), kLn2, max));
-  const f32 none = max == kMinusInfinity ? 0.0F : f32_from_bits(0x7fc00000U);
+  const f32 nan = f32_from_bits(0x7fc00000U);
+  const f32 finite = isa::fma_rn(isa::lg2_approx_ftz(sum), kLn2, max);
+  const f32 lse = max == -kMinusInfinity ? nan : finite;
+  const f32 none = max == kMinusInfinity ? 0.0F : nan;
   return {sum == 0.0F ? none : isa::rcp_approx_ftz(sum), sum == 0.0F ? kMinusInfinity : lse};
 }
 

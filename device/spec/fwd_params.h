@@ -20,7 +20,7 @@ struct ScoreTensor {
   i64 stride_b, stride_h, stride_q, stride_k;
   i32 head_group;
   i32 rows, keys;  // extents, past which nothing is read: rows there take the last one, keys in vector views the last
-                   // ones, keys in others are hidden (mask) or without bias
+                   // ones, keys in others are hidden (mask) or without bias; in fwd_wgmma both are without bias
   // 1: neighbouring keys are neighbours in memory, every row starts at a multiple of 16 bytes and holds a multiple of
   // 16 keys (bias: 8), so that these are read in one piece. What Loads other than any need.
   i32 vector;
@@ -43,8 +43,8 @@ struct FwdParams {
   i64 cu_q_stride, cu_kv_stride;
   const i32* page_table;  // entry (b, p) at b*page_b + p*page_p; null: k and v are not paged
   i64 page_b, page_p;
-  ScoreTensor mask;  // of bytes; 0 = hidden. ScoreForm::masked and biased
-  ScoreTensor bias;  // of bias_element; ScoreForm::biased
+  ScoreTensor mask;  // of bytes; 0 = hidden. ScoreForm::masked, masked_biased, and biased of fwd_mma
+  ScoreTensor bias;  // of bias_element; ScoreForm::biased, masked_biased
   // Split s of the keys writes its out and lse this many elements further on. Where there are several, lse takes two
   // numbers per row, the maximum of its scores and the sum of the weights: a maximum of -1e30 leaves no
   // digits for the logarithm of a sum.

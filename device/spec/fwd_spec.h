@@ -11,9 +11,9 @@ namespace fovea {
 enum class Element : u8 { bf16, fp16, fp32 };
 
 // scaled: one positive softmax_scale, folded into the exponent. general: scores are transformed first, one by one
-// (softcap, or a scale that is zero or negative). masked: scaled, with a bool mask. biased: any scale, with an additive
-// bias, and a mask where the call has one; with Loads::any also softcap, and calls with neither mask nor bias.
-// masked_biased: fwd_wgmma alone, whose biased has no mask.
+// (softcap, or a scale that is zero or negative). masked: scaled (with `transformed`: general), with a bool mask.
+// biased: any scale, with an additive bias, and a mask where the call has one; with Loads::any also softcap, and calls
+// with neither mask nor bias. masked_biased: fwd_wgmma alone, whose biased has no mask.
 enum class ScoreForm : u8 { scaled, general, masked, biased, masked_biased };
 
 // How rows of q, k and v reach shared memory. vector: 16 bytes at a time, every row as wide as the tile. paged: the
@@ -113,9 +113,9 @@ inline constexpr u32 kMaskPieces = 11 * 96;
 // Byte offsets from the base of dynamic shared memory. A stage is a K tile followed by a V tile. The output tile takes
 // over the space of Q, and of the stages behind it, once the last product has read them. Behind all of them lie the
 // bias of a block, and, where a mask may be looked at, the two words of each warp that mask_blocks() exchanges.
-// Family::wgmma begins with 1024 bytes for barriers and the like, and its output tile lies behind the stages: the next
-// tile's Q, K and V are on their way by then. Its mask words are a header, a bit per score of kMaskSteps blocks, and
-// the mask of blocks that is on its way.
+// Family::wgmma begins with 1024 bytes for barriers and the like, and its output tile, if any, is behind the stages:
+// the next tile's Q, K and V are on their way by then. Its mask words are a header, a bit per score of kMaskSteps
+// blocks, and the mask of blocks that is on its way.
 struct SmemPlan {
   u32 q = 0;
   u32 stage0 = 0;

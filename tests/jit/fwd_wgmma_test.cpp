@@ -1,8 +1,10 @@
 // fwd_wgmma for sm_90a: what NVRTC makes of it.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "jit/jit.h"
 #include "jit/toy.h"
@@ -18,7 +20,11 @@ TEST(FwdWgmmaSource, CompilesWithoutSerialProductsAndTwoConsumersWithoutSpills) 
   Jit jit(toy_config(scratch.path() + "/cache"), 0, embedded_bundle());
   FOVEA_NEED_NVRTC(jit);
   const Target target = parse_target("sm_90a").value();
-  for (const FwdSpec& spec : standard_fwd_wgmma_specs(90)) {
+  std::vector<FwdSpec> specs = standard_fwd_wgmma_specs(90);
+  FwdSpec narrow_v = *std::find_if(specs.begin(), specs.end(), [](const FwdSpec& s) { return s.head_dim_qk == 192; });
+  narrow_v.head_dim_v = narrow_v.tile_n = 128;
+  specs.push_back(narrow_v);
+  for (const FwdSpec& spec : specs) {
     if (spec.element != Element::bf16 || spec.loads == Loads::paged) continue;  // the rest differs little
     const KernelSource source = kernel_source(spec);
     const Result<std::optional<std::string>> resources = jit.resources(source, target);  // compiles it

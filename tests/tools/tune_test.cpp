@@ -127,6 +127,12 @@ TEST(Tune, RowsReadAsInTheSources) {
   EXPECT_EQ(text, "H200, 2026-11-29: causal S 2048, 512, 1.04, 1.06x the speed of 128 x 128 x 4 x 0");
   present.tile["one_wave"] = 1;
   EXPECT_EQ(tuning_row(options, present, "why"), "WgmmaTuning{uneven, none, 64, 64, 512, 128, 128, 4, true, \"why\"},");
+  options.shapes.head_dim = 96, options.shapes.head_dim_v = 40, options.shapes.bias_shape = {1, 1, 512, 512};
+  EXPECT_EQ(tuning_row(options, present, "why"),
+            "WgmmaTuning{uneven, bias, 128, 128, 512, 128, 128, 4, true, \"why\"},");
+  options.shapes.head_dim = 192, options.shapes.head_dim_v = 64, options.shapes.mask_shape = {1, 1, 512, 512};
+  EXPECT_EQ(tuning_row(options, present, "why"),
+            "WgmmaTuning{uneven, both, 192, 128, 512, 128, 128, 4, true, \"why\"},");
   Measured mma{.seconds = {1},
                .why = {},
                .kernel = "fwd_mma",

@@ -108,6 +108,17 @@ constexpr Rule kRules[] = {
        c.mask = Heads::q, c.mask_density = 0.5F, c.values = Values::special, c.causal = true, c.scale = -0.3F;
      }},
     {2, [](Case& c) { few_keys(c), c.softcap = 3.0F, c.mask_rows = true, c.mask_density = 0.1F, c.mask = Heads::one; }},
+    {2,
+     [](Case& c) {  // narrower than the tiles, packed: output leaves from registers
+       few_keys(c), c.mask = Heads::one, c.bias = Heads::one, c.bias_dtype = c.dtype;
+       c.head_dim_qk -= 24, c.head_dim_v -= 24;
+       c.q_layout = c.kv_layout = Layout::varlen, c.rows_before = 3, c.rows_after = 2, c.batch = 3;
+     }},
+    {1,
+     [](Case& c) {
+       c.head_dim_qk = 192, c.head_dim_v = 120, c.batch = 3;
+       c.q_layout = c.kv_layout = Layout::varlen, c.rows_before = 3, c.rows_after = 2;
+     }},
     {1, [](Case& c) { few_keys(c), c.softcap = 3.0F, c.mask = Heads::one, c.bias = Heads::q, c.bias_dtype = c.dtype; }},
     {1, [](Case& c) { long_bias(c, Heads::q), c.softcap = 5.0F, c.bias_minus_inf = 0.3F, c.causal = true; }},
     {1, [](Case& c) { long_bias(c, Heads::one), c.q_layout = c.kv_layout = Layout::varlen, c.batch = 3; }},

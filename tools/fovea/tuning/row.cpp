@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <iterator>
 
 #include "tools/fovea/tuning/candidates.h"
 
@@ -29,6 +30,14 @@ int at(const Measured& m, const std::string& name) {
 }
 
 int width(std::int64_t dim) { return dim <= 64 ? 64 : dim <= 128 ? 128 : dim <= 192 ? 192 : 256; }
+
+// Columns of fwd_wgmma's tiles of k and of v, "192, 128": the first pair that holds both head dims.
+std::string wgmma_widths(std::int64_t qk, std::int64_t v) {
+  static constexpr int kPairs[][2] = {{64, 64}, {128, 128}, {192, 128}, {192, 192}, {256, 256}};
+  const auto& pair = *std::find_if(std::begin(kPairs), std::end(kPairs) - 1,
+                                   [&](const int(&p)[2]) { return qk <= p[0] && v <= p[1]; });
+  return std::to_string(pair[0]) + ", " + std::to_string(pair[1]);
+}
 
 const char* wgmma_views(const Shapes& s) {
   if (s.mask_shape.empty()) return s.bias_shape.empty() ? "none" : "bias";
@@ -73,9 +82,8 @@ std::string tuning_row(const TuneOptions& options, const Measured& won, const st
   if (won.kernel == "fwd_wgmma") {
     const bool even = !options.features.causal && options.features.window.empty();
     return std::string("WgmmaTuning{") + (even ? "even" : "uneven") + ", " + wgmma_views(s) + ", " +
-           std::to_string(width(s.head_dim)) + ", " + std::to_string(width(head_dim_v)) + ", " +
-           std::to_string(shortest) + ", " + tile + number("stages") + (at(won, "one_wave") != 0 ? "true" : "false") +
-           ", \"" + evidence + "\"},";
+           wgmma_widths(s.head_dim, head_dim_v) + ", " + std::to_string(shortest) + ", " + tile + number("stages") +
+           (at(won, "one_wave") != 0 ? "true" : "false") + ", \"" + evidence + "\"},";
   }
   const std::int64_t group = s.heads_kv > 0 ? s.heads_q / s.heads_kv : 1;
   const char* const use = !s.bias_shape.empty() ? "biased" : shortest * group <= 64 ? "decode" : "prefill";
