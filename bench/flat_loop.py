@@ -67,6 +67,7 @@ def describe(nvdisasm, cubin, report):
     path = sass.common_path(instructions, labels, sass.main_loop(instructions, labels))
     counts = sass.summary(path)
     found |= {"instructions": len(instructions), "of a step": len(path)}
+    found["FFMA that reuse an operand"] = sass.reusing(path, "FFMA")
     return found | {f"of these {name}": counts.get(name, 0) for name in ("MUFU", "FMNMX", "FADD", "FFMA", "R2UR")}
 
 

@@ -63,6 +63,11 @@ def common_path(instructions, labels, loop):
     return path
 
 
+def reusing(path, operation):
+    """How many instructions of a kind find an operand in the reuse cache, or leave it there."""
+    return sum(".reuse" in instruction for instruction in path if mnemonic(instruction) == operation)
+
+
 def summary(path):
     """{operation: count} of a path, most frequent first."""
     return dict(collections.Counter(map(mnemonic, path)).most_common())
