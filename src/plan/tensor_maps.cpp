@@ -50,7 +50,7 @@ ForwardMaps forward_maps(const Plan& plan, const ForwardOperands& operands) {
   const std::int64_t kv_batch = paged ? operands.num_pages : (p.kv_layout == KvLayout::varlen ? 1 : p.batch);
   const std::int64_t kv_rows = paged ? p.page_size : operands.rows_kv;
   const auto kv_box = static_cast<std::int32_t>(paged ? std::min<std::int64_t>(p.page_size, spec.tile_n) : spec.tile_n);
-  RowMap bias;
+  std::optional<RowMap> bias;
   if (p.bias != HeadMode::absent) bias = bias_map(operands.bias, p, spec.tile_m);
   return {row_map(operands.q, p.head_dim_qk, operands.rows_q, p.num_heads_q, q_batch, spec.tile_m),
           row_map(operands.k, p.head_dim_qk, kv_rows, p.num_heads_kv, kv_batch, kv_box),

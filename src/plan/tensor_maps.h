@@ -1,8 +1,11 @@
 // What the tensor maps of fwd_wgmma say, as values; each backend encodes them for its own executor.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <optional>
 
+#include "device/spec/fwd_wgmma_params.h"
 #include "plan/operands.h"
 #include "plan/plan.h"
 
@@ -22,8 +25,21 @@ struct RowMap {
 
 struct ForwardMaps {
   RowMap q, k, v, out;
-  RowMap bias;  // dimensions (key, query, h, b); base null where the call has none
+  std::optional<RowMap> bias;  // dimensions (key, query, h, b)
 };
 ForwardMaps forward_maps(const Plan& plan, const ForwardOperands& operands);
+
+// Where the kernel's parameters take a map.
+struct MapPlace {
+  TensorMap* to;
+  const RowMap* map;  // null: the call has none
+};
+inline std::array<MapPlace, 5> map_places(const ForwardMaps& maps, FwdWgmmaParams& params) {
+  return {{{&params.q, &maps.q},
+           {&params.k, &maps.k},
+           {&params.v, &maps.v},
+           {&params.out, &maps.out},
+           {&params.bias, maps.bias ? &*maps.bias : nullptr}}};
+}
 
 }  // namespace fovea

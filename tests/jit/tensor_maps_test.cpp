@@ -42,7 +42,7 @@ class KeptMaps : public ::testing::Test {
   }
   static ForwardMaps maps(std::uintptr_t first, std::uint64_t rows) {
     return {row_map(first, rows), row_map(first + 4096, rows), row_map(first + 8192, rows),
-            row_map(first + 12288, rows), RowMap{}};
+            row_map(first + 12288, rows), std::nullopt};
   }
   static void expect_maps_of(const FwdWgmmaParams& params, std::uintptr_t first, std::uint64_t rows) {
     std::uintptr_t offset = 0;

@@ -13,7 +13,7 @@ namespace {
 
 Check launch_wgmma(const Plan& plan, const ForwardOperands& operands, Device& device, const CudaKernel& kernel,
                    Scratch& scratch, CUstream stream) {
-  FwdWgmmaParams params{};
+  FwdWgmmaParams params;
   params.fwd = make_fwd_params(plan, operands, nullptr);
   const CUresult result = scratch.maps.fill(forward_maps(plan, operands), params);
   if (result != CUDA_SUCCESS) return driver_error(device.driver(), result, "encoding a tensor map for fwd_wgmma");

@@ -2,7 +2,6 @@
 #include "backend/cuda/tensor_maps.h"
 
 #include <cstdint>
-#include <utility>
 
 namespace fovea::cuda {
 namespace {
@@ -27,12 +26,8 @@ CUresult encode(const Driver& driver, const RowMap& map, TensorMap& to) {
 
 CUresult TensorMaps::fill(const ForwardMaps& maps, FwdWgmmaParams& params) {
   const std::lock_guard lock(mutex_);
-  for (const auto& [to, map] : {std::pair{&params.q, &maps.q},
-                                {&params.k, &maps.k},
-                                {&params.v, &maps.v},
-                                {&params.out, &maps.out},
-                                {&params.bias, &maps.bias}}) {
-    if (map->base == nullptr) continue;
+  for (const auto& [to, map] : map_places(maps, params)) {
+    if (map == nullptr) continue;
     Kept& kept = kept_[place(*map)];
     if (kept.row_map.base == nullptr || !(kept.row_map == *map)) {
       kept.row_map = {};

@@ -40,14 +40,10 @@ Result<Report> run_wgmma(const Plan& plan, const ForwardOperands& operands, std:
   const KernelSource source = kernel_source(plan.choice.spec);
   const Result<Module> module = modules.get(source);
   if (!module.ok()) return module.error();
-  FwdWgmmaParams params{};
+  FwdWgmmaParams params;
   const ForwardMaps maps = forward_maps(plan, operands);
-  for (const auto& [to, map] : {std::pair{&params.q, &maps.q},
-                                {&params.k, &maps.k},
-                                {&params.v, &maps.v},
-                                {&params.out, &maps.out},
-                                {&params.bias, &maps.bias}}) {
-    if (map->base == nullptr) continue;
+  for (const auto& [to, map] : map_places(maps, params)) {
+    if (map == nullptr) continue;
     const std::string refusal = encode(*to, *map);
     if (!refusal.empty()) {
       return Error{.status = FOVEA_INTERNAL,
