@@ -21,10 +21,9 @@ inline constexpr RowResult kEmptyRow{0.0F, kMinusInfinity};
 // keys and has no weights, as its maximum is far (see is_far), gets a factor of NaN: its tile runs again. A score of
 // +Inf makes lse NaN.
 FOVEA_INLINE RowResult finish_row(f32 max, f32 sum) {
-  const f32 nan = f32_from_bits(0x7fc00000U);
   const f32 finite = isa::fma_rn(isa::lg2_approx_ftz(sum), kLn2, max);
-  const f32 lse = max == -kMinusInfinity ? nan : finite;
-  const f32 none = max == kMinusInfinity ? 0.0F : nan;
+  const f32 lse = max == -kMinusInfinity ? kQuietNaN : finite;
+  const f32 none = max == kMinusInfinity ? 0.0F : kQuietNaN;
   return {sum == 0.0F ? none : isa::rcp_approx_ftz(sum), sum == 0.0F ? kMinusInfinity : lse};
 }
 

@@ -14,6 +14,7 @@ using f32 = float;
 static_assert(sizeof(u8) == 1 && sizeof(u64) == 8 && sizeof(i32) == 4 && sizeof(i64) == 8 && sizeof(f32) == 4);
 
 inline constexpr f32 kMinusInfinity = f32_from_bits(0xff800000U);
+inline constexpr f32 kQuietNaN = f32_from_bits(0x7fc00000U);
 
 // N values of one type: a vector of registers. An aggregate; index it with compile-time constants in kernels.
 template <class T, int N>

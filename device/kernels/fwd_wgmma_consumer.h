@@ -303,13 +303,12 @@ class Consumer {
     if (p.sink == nullptr) {
       FOVEA_UNROLL
       for (i32 half = 0; half < 2; ++half) ends_[half] = finish_row(max(half), sum(half));
-      if (kWide && !again) ask_for_far_rows();
-      return;
+    } else {
+      const auto work = ld_shared_object<WgmmaWork>(ring_.work(turn_));
+      const f32 sink = isa::ld_global<f32>(p.sink + work.tile.head_q * p.sink_stride);
+      FOVEA_UNROLL
+      for (i32 half = 0; half < 2; ++half) ends_[half] = finish_row(max(half), sum(half), sink);
     }
-    const auto work = ld_shared_object<WgmmaWork>(ring_.work(turn_));
-    const f32 sink = isa::ld_global<f32>(p.sink + work.tile.head_q * p.sink_stride);
-    FOVEA_UNROLL
-    for (i32 half = 0; half < 2; ++half) ends_[half] = finish_row(max(half), sum(half), sink);
     if (kWide && !again) ask_for_far_rows();
   }
   // To run again: output that is not finite says so.
@@ -317,7 +316,7 @@ class Consumer {
     FOVEA_UNROLL
     for (i32 half = 0; half < 2; ++half) {
       const bool far = is_far<kSpec.element>(rows_.stats.max[half], exponent_scale<kSpec>(p_.fwd));
-      if (far) ends_[half].factor = f32_from_bits(0x7fc00000U);
+      if (far) ends_[half].factor = kQuietNaN;
     }
   }
 
