@@ -12,7 +12,7 @@ struct Params {
   unsigned* counter;  // 0, and 0 again after the grid; then the CTAs that have finished
   float scale, scale_log2;
   int seqlen, heads, batch, causal;
-  unsigned heads_in_flight, tiles;
+  unsigned heads_in_flight, head_groups, tiles;
 };
 
 #define PTX(...) asm volatile(__VA_ARGS__)
@@ -194,20 +194,21 @@ extern "C" __global__ void __launch_bounds__(384, 1) fwd_flat(const __grid_const
     unsigned row0_n = 0, head_n = 0, entry_n = 0, blocks_n;
     const unsigned tiles_m = static_cast<unsigned>(p.seqlen) / 128u;
     // The tile `next`: heavy ones first in a group of heads. Ends with 0 blocks.
-#define FIND()                                                                                                      \
-  do {                                                                                                              \
-    blocks_n = 0;                                                                                                   \
-    if (next < p.tiles) {                                                                                           \
-      const unsigned group = next / (p.heads_in_flight * tiles_m), in = next - group * p.heads_in_flight * tiles_m; \
-      const unsigned left = static_cast<unsigned>(p.heads * p.batch) - group * p.heads_in_flight;                   \
-      const unsigned heads = left < p.heads_in_flight ? left : p.heads_in_flight;                                   \
-      const unsigned of_all = group * p.heads_in_flight + in % heads, tile = tiles_m - 1u - in / heads;             \
-      row0_n = 128u * tile, entry_n = of_all / p.heads, head_n = of_all - entry_n * p.heads;                        \
-      blocks_n = p.causal ? tile + 1u : tiles_m;                                                                    \
-      next = gridDim.x + atomicAdd(p.counter, 1u);                                                                  \
-    } else if (atomicInc(p.counter + 1, gridDim.x - 1u) == gridDim.x - 1u) {                                        \
-      *p.counter = 0;                                                                                               \
-    }                                                                                                               \
+#define FIND()                                                                                             \
+  do {                                                                                                     \
+    blocks_n = 0;                                                                                          \
+    if (next < p.tiles) {                                                                                  \
+      const unsigned of_id = next / (p.heads_in_flight * tiles_m), last = p.head_groups - 1u;              \
+      const unsigned group = of_id < last ? of_id : last, in = next - group * p.heads_in_flight * tiles_m; \
+      const unsigned left = static_cast<unsigned>(p.heads * p.batch) - group * p.heads_in_flight;          \
+      const unsigned heads = group < last ? p.heads_in_flight : left;                                      \
+      const unsigned of_all = group * p.heads_in_flight + in % heads, tile = tiles_m - 1u - in / heads;    \
+      row0_n = 128u * tile, entry_n = of_all / p.heads, head_n = of_all - entry_n * p.heads;               \
+      blocks_n = p.causal ? tile + 1u : tiles_m;                                                           \
+      next = gridDim.x + atomicAdd(p.counter, 1u);                                                         \
+    } else if (atomicInc(p.counter + 1, gridDim.x - 1u) == gridDim.x - 1u) {                               \
+      *p.counter = 0;                                                                                      \
+    }                                                                                                      \
   } while (0)
 #define SEND_Q()                                                                                            \
   do {                                                                                                      \

@@ -1,6 +1,7 @@
 """flat_loop.cu on this GPU: the kernel through the driver, and its times beside those of fovea. For flat_loop.py."""
 
 import ctypes
+import json
 import math
 
 import bench_gpu
@@ -20,7 +21,7 @@ class Params(ctypes.Structure):
         ("counter", ctypes.c_void_p),
         *((name, ctypes.c_float) for name in ("scale", "scale_log2")),
         *((name, ctypes.c_int) for name in ("seqlen", "heads", "batch", "causal")),
-        *((name, ctypes.c_uint) for name in ("heads_in_flight", "tiles")),
+        *((name, ctypes.c_uint) for name in ("heads_in_flight", "head_groups", "tiles")),
     ]
 
 
@@ -52,10 +53,11 @@ class FlatKernel:
                   strides, box, steps, 0, 3, 3, 0)  # fmt: skip
         ctypes.memmove(to, place, 128)
 
-    def prepared(self, q, k, v, out, lse, counter, causal, heads_in_flight, stream):
+    def prepared(self, q, k, v, out, lse, counter, causal, order, stream):
         batch, seqlen, heads, dim = q.shape
         params = Params(lse=lse.data_ptr(), counter=counter.data_ptr(), scale=dim**-0.5, seqlen=seqlen, heads=heads)
-        params.batch, params.causal, params.heads_in_flight = batch, causal, heads_in_flight
+        params.batch, params.causal = batch, causal
+        params.heads_in_flight, params.head_groups = order["heads_in_flight"], order["head_groups"]
         params.scale_log2, params.tiles = params.scale / math.log(2), batch * heads * (seqlen // 128)
         for to, tensor, rows in zip(params.maps, (q, k, v, out), (128, 128, 128, 16)):
             self.map_rows(to, tensor, rows)
@@ -69,13 +71,6 @@ class FlatKernel:
         return launch
 
 
-def heads_together(batch, heads, seqlen, causal):
-    """The order of tiles that the library's plan has (heads_in_flight in src/plan/plan.cpp)."""
-    device = torch.cuda.get_device_properties(0)
-    fit = max(1, min(device.L2_cache_size // 2 // (2 * 256 * seqlen), batch * heads))
-    return fit if causal else max(1, min(-(-device.multi_processor_count // (seqlen // 128)), fit))
-
-
 def measure(kernel, context, seqlen, causal, rounds):
     """TFLOP/s by contestant."""
     batch, heads = bench_gpu.TOKENS // seqlen, bench_gpu.HIDDEN // 128
@@ -84,12 +79,11 @@ def measure(kernel, context, seqlen, causal, rounds):
     lses = [torch.full((batch, heads, seqlen), math.nan, device="cuda") for _ in range(2)]
     counter = torch.zeros(2, dtype=torch.int32, device="cuda")
     stream = torch.cuda.current_stream().cuda_stream
-    together = heads_together(batch, heads, seqlen, causal)
+    call = {"q": q, "k": k, "v": v, "out": outs[0], "lse": lses[0], "causal": causal, "backend": "cuda"}
+    plan = json.loads(context.explain(fovea_abi.JSON, **call))["plan"]
     calls = {
-        "fovea": context.prepared(
-            q=q, k=k, v=v, out=outs[0], lse=lses[0], causal=causal, backend="cuda", stream=stream
-        ),
-        "flat": kernel.prepared(q, k, v, outs[1], lses[1], counter, causal, together, stream),
+        "fovea": context.prepared(**call, stream=stream),
+        "flat": kernel.prepared(q, k, v, outs[1], lses[1], counter, causal, plan, stream),
     }
     if calls["fovea"]() != 0:
         raise SystemExit(f"fovea refused seqlen={seqlen}")

@@ -18,13 +18,14 @@ struct RowResult {
 inline constexpr RowResult kEmptyRow{0.0F, kMinusInfinity};
 
 // `max`: the largest score, which weights are taken against; `sum` of the weights, over the whole row. A row that sees
-// keys and has no weights, as its maximum is far (see is_far), gets a factor of NaN: its tile runs again. A score of
-// +Inf makes lse NaN.
+// keys and has no weights, as its maximum is far (see is_far), gets a factor of NaN: its tile runs again. So does one
+// with weights but without a maximum. A score of +Inf makes lse NaN.
 FOVEA_INLINE RowResult finish_row(f32 max, f32 sum) {
   const f32 finite = isa::fma_rn(isa::lg2_approx_ftz(sum), kLn2, max);
   const f32 lse = max == -kMinusInfinity ? kQuietNaN : finite;
   const f32 none = max == kMinusInfinity ? 0.0F : kQuietNaN;
-  return {sum == 0.0F ? none : isa::rcp_approx_ftz(sum), sum == 0.0F ? kMinusInfinity : lse};
+  const f32 some = max == kMinusInfinity ? kQuietNaN : isa::rcp_approx_ftz(sum);
+  return {sum == 0.0F ? none : some, sum == 0.0F ? kMinusInfinity : lse};
 }
 
 // With a sink, which weighs like one more key without a value; lse is that of the keys alone.

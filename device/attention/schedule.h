@@ -75,11 +75,12 @@ FOVEA_INLINE bool fwd_tile(const FwdParams& p, u32 id, FwdTile& tile) {
   const u32 heads_each = kSpec.rows == Rows::group ? heads_q / static_cast<u32>(p.group) : heads_q;
   const u32 tiles_m = static_cast<u32>(p.tiles_m);
   const u32 group_heads = static_cast<u32>(p.heads_in_flight);
-  const u32 group = id / (group_heads * tiles_m);
+  const u32 last_group = static_cast<u32>(p.head_groups) - 1U;
+  const u32 by_id = id / (group_heads * tiles_m);
+  const u32 group = by_id < last_group ? by_id : last_group;
   const u32 in_group = id - group * group_heads * tiles_m;
   const u32 all_heads = packed ? heads_each : static_cast<u32>(p.batch) * heads_each;
-  const u32 left = all_heads - group * group_heads;
-  const u32 heads = left < group_heads ? left : group_heads;
+  const u32 heads = group < last_group ? group_heads : all_heads - group * group_heads;
   const u32 tile_m = tiles_m - 1U - in_group / heads;
   const u32 head_of_all = group * group_heads + in_group % heads;  // over batch and heads
   const u32 batch = head_of_all / heads_each;

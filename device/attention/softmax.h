@@ -62,6 +62,7 @@ FOVEA_INLINE f32 natural_scale(const FwdParams& p) {
 // accumulated is rescaled. Weights stay below 2^8, far inside fp16 and fp32, and most blocks need no rescaling
 // (FlashAttention-4, conditional rescaling).
 inline constexpr f32 kRescaleSlack = 8.0F;
+inline constexpr f32 kLargestWeight = 0x1p8F;
 
 // The lane's part of one row's maximum (half 0 or 1 of a block) over what was seen before and this key block.
 template <i32 kKeyTiles>
@@ -109,9 +110,13 @@ FOVEA_INLINE f32 raise_max(RowStats& stats, i32 half, f32 seen, f32 scale_log2) 
   return factor;
 }
 
-// The weight of a score, exp2(scale s - shift), which replaces it, and which is added to the row's sum.
+// The weight of a score: exp2(scale s - shift).
+FOVEA_INLINE f32 weight(f32 score, f32 scale_log2, f32 shift) {
+  return isa::ex2_approx_ftz(isa::fma_rn(score, scale_log2, -shift));
+}
+// The same in its place, and added to the row's sum.
 FOVEA_INLINE void weigh(f32& score, f32& sum, f32 scale_log2, f32 shift) {
-  score = isa::ex2_approx_ftz(isa::fma_rn(score, scale_log2, -shift));
+  score = weight(score, scale_log2, shift);
   sum += score;
 }
 

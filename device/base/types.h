@@ -51,7 +51,10 @@ struct alignas(64) TensorMap {
 };
 static_assert(sizeof(TensorMap) == 128);
 
-constexpr i32 ceil_div(i32 a, i32 b) { return (a + b - 1) / b; }
+template <class T>
+constexpr T ceil_div(T a, T b) {
+  return (a + b - 1) / b;
+}
 constexpr i32 round_up(i32 a, i32 b) { return ceil_div(a, b) * b; }
 constexpr i32 min(i32 a, i32 b) { return a < b ? a : b; }
 constexpr i32 max(i32 a, i32 b) { return a < b ? b : a; }

@@ -177,12 +177,17 @@ class Consumer {
     block_ = blocks_.last - 1;
     i32 step = uniform(step_);
     const i32 end = step + uniform(blocks_.last - blocks_.first);
+    // Once all rows have seen keys, maxima of blocks that they see whole are not looked for: weights say when one
+    // moves.
+    constexpr bool kLooks = kClass || kSpec.views();
+    const i32 plain_begin = step + uniform(blocks_.last - blocks_.clean_last + 1);
+    const i32 plain_end = step + uniform(blocks_.last - blocks_.clean_first);
     const Q q = q_tile();
     // A mask says with each step whether another follows; without one their number is known.
     const auto more = [&](i32 behind) { return kSpec.scans_mask() ? !last_ : behind < end; };
     await_scores(step);
-    raise_maxima<kClass>(step);
-    weigh<kClass>();
+    raise_maxima<kClass>(step, true);
+    add_sums(weigh<kClass>());
     narrow();
     if (more(step + 1)) await_key(step + 1);
     for (++step; more(step); ++step) {
@@ -191,8 +196,13 @@ class Consumer {
       isa::wgmma_wait_group<1>();
       release(ring_.k_empty(step));
       --block_;
-      const Maxima maxima = raise_maxima<kClass>(step);
-      weigh<kClass>();
+      const bool look = kLooks || step < plain_begin || step >= plain_end;
+      Maxima maxima = raise_maxima<kClass>(step, look);
+      Array<f32, 2> sums = weigh<kClass>();
+      if constexpr (!kLooks) {
+        raise_outgrown_maxima<kSpec.element>(s_, rows_, sums, maxima, exponent_scale<kSpec>(p_.fwd));
+      }
+      add_sums(sums);
       // A basic block ends here: otherwise ptxas moves the exponentials behind the wait for the products with V.
       if (more(step + 1)) await_key(step + 1);
       isa::wgmma_wait_group<0>();
@@ -245,9 +255,10 @@ class Consumer {
     isa::wgmma_commit_group();
   }
 
-  // A block's scores as softmax sees them, with those that count alone, and what they mean for the rows.
+  // A block's scores as softmax sees them, with those that count alone, and, if it is to look, what they mean for the
+  // rows.
   template <bool kClass>
-  FOVEA_INLINE Maxima raise_maxima(i32 step) {
+  FOVEA_INLINE Maxima raise_maxima(i32 step, bool look) {
     if constexpr (kSpec.transformed || kSpec.score == ScoreForm::general) transform_scores(s_, p_.fwd);
     if constexpr (kSpec.bias_tiles) bias_.template add<kClass>(step, 64U * group_ + 16U * warp(), s_, p_.fwd);
     if constexpr (kSpec.scans_mask()) hide_masked(step);
@@ -256,6 +267,7 @@ class Consumer {
       hide_scores(s_, work.seq, work.tile.row0 + lane_row(), block_ * kSpec.tile_n);
     }
     if (kClass && counts_keys(class_)) level_visible<kKeyTiles>(s_);
+    if (!look) return {};
     return raised_maxima<kSpec.element>(s_, rows_, exponent_scale<kSpec>(p_.fwd));
   }
   // Learns which block the step is about, and hides what the mask does.
@@ -272,9 +284,9 @@ class Consumer {
     }
     mask_.release(step);
   }
-  // Scores -> weights in place; weights -> the next product's A.
+  // Scores -> weights in place, and their sums; weights -> the next product's A.
   template <bool kClass>
-  FOVEA_INLINE void weigh() {
+  FOVEA_INLINE Array<f32, 2> weigh() {
     const f32 scale = exponent_scale<kSpec>(p_.fwd);
     if (kClass) {
       subtract_far_maxima<kSpec.element>(s_, rows_, scale);
@@ -282,7 +294,11 @@ class Consumer {
       FOVEA_UNROLL
       for (i32 half = 0; half < 2; ++half) rows_.shift[half] = softmax_base(rows_.stats.max[half]) * scale;
     }
-    weigh_scores(s_, rows_, scale);
+    return weigh_scores(s_, rows_, scale);
+  }
+  FOVEA_INLINE void add_sums(const Array<f32, 2>& sums) {
+    FOVEA_UNROLL
+    for (i32 half = 0; half < 2; ++half) rows_.stats.sum[half] += sums[half];
   }
   FOVEA_INLINE void narrow() {
     FOVEA_UNROLL

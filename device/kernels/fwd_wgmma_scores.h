@@ -82,14 +82,43 @@ FOVEA_INLINE void subtract_far_maxima(WgmmaAcc<kColumns>& s, WgmmaRows& rows, f3
   }
 }
 
-// Scores -> weights in place, and into the rows' sums.
+// Scores -> weights in place. Returns the sums of the lane's weights in its two rows.
 template <i32 kColumns>
-FOVEA_INLINE void weigh_scores(WgmmaAcc<kColumns>& s, WgmmaRows& rows, f32 scale) {
+FOVEA_INLINE Array<f32, 2> weigh_scores(WgmmaAcc<kColumns>& s, const WgmmaRows& rows, f32 scale) {
+  Array<f32, 2> sums;
   FOVEA_UNROLL
   for (i32 i = 0; i < kColumns / 2; ++i) {
     const i32 half = i / 2 % 2;
-    weigh(s.reg[i], rows.stats.sum[half], scale, rows.shift[half]);
+    s.reg[i] = weight(s.reg[i], scale, rows.shift[half]);
+    sums[half] = i == 0 || i == 2 ? s.reg[i] : sums[half] + s.reg[i];
   }
+  return sums;
+}
+
+// Sums of the lane's weights in a block beyond which its row takes a new maximum: then the largest is above
+// 2^kRescaleSlack.
+template <i32 kColumns>
+inline constexpr f32 kLargestSum = static_cast<f32>(kColumns / 4) * kLargestWeight;
+
+// For blocks that were weighed against maxima of earlier ones, without a look at their own: where the sums of a row say
+// that its scores have outgrown the maximum, the row takes a new one, and its weights shrink. Weights beyond the range
+// of fp32 leave sums that are not finite, and the tile runs again.
+template <Element kElement, i32 kColumns>
+FOVEA_INLINE void raise_outgrown_maxima(WgmmaAcc<kColumns>& s, WgmmaRows& rows, Array<f32, 2>& sums, Maxima& maxima,
+                                        f32 scale) {
+  if (!isa::vote_any(isa::max(sums[0], sums[1]) > kLargestSum<kColumns>)) return;
+  maxima.moved = true;
+  FOVEA_UNROLL
+  for (i32 half = 0; half < 2; ++half) {
+    const f32 above = isa::lg2_approx_ftz(quad_max(lane_maximum(s, half))) * isa::rcp_approx_ftz(scale);
+    const bool moves = quad_max(sums[half]) > kLargestSum<kColumns>;
+    const f32 before = rows.stats.max[half];
+    maxima.factor[half] = raise_max(rows.stats, half, moves ? before + above : before, scale);
+    sums[half] *= maxima.factor[half];
+    FOVEA_UNROLL
+    for (i32 i = 0; i < kColumns / 4; ++i) s.at(i / 2, half, i % 2) *= maxima.factor[half];
+  }
+  rows.shift = shift_of<kElement>(rows.stats, scale);
 }
 
 // A bit for each of a lane's columns of a row, lowest first: those of the first `keys` from its first column on.

@@ -99,7 +99,8 @@ void write_plan(JsonWriter& json, const Plan& plan) {
     json.member("stages", spec.stages);
     json.member("rows_per_warp", spec.rows_per_warp);
     json.member("min_ctas", spec.min_ctas);
-    json.member("one_wave", plan.choice.one_wave);
+    json.member("heads_in_flight", plan.order.heads_in_flight);
+    json.member("head_groups", plan.order.head_groups);
     json.member("smem_bytes", plan.smem_bytes);
   }
   json.member("digest", hex(plan.digest));

@@ -15,14 +15,14 @@ struct Field {
 constexpr Field kFields[] = {
     {"tile_m", &TileRequest::tile_m},     {"tile_n", &TileRequest::tile_n},
     {"stages", &TileRequest::stages},     {"rows_per_warp", &TileRequest::rows_per_warp},
-    {"min_ctas", &TileRequest::min_ctas}, {"one_wave", &TileRequest::one_wave},
+    {"min_ctas", &TileRequest::min_ctas},
 };
 constexpr int kLargest = 1024;
 
 Error refused(std::string_view item) {
   return {.status = FOVEA_CONFIG,
           .asked = cat("FOVEA_TILE with '", item, "'"),
-          .allowed = cat("tile_m, tile_n, stages, rows_per_warp, min_ctas, one_wave, each once at most, as name=number "
+          .allowed = cat("tile_m, tile_n, stages, rows_per_warp, min_ctas, each once at most, as name=number "
                          "with numbers from 0 to ",
                          kLargest, ", separated by commas; or unset"),
           .why = "a setting that cannot be understood is never ignored",

@@ -8,14 +8,13 @@
 
 namespace fovea {
 
-// Of GPU kernels of forward. Fields of FwdSpec, and the order of tiles; absent: as tuned.
+// Of GPU kernels of forward. Fields of FwdSpec; absent: as tuned.
 struct TileRequest {
   static constexpr int kAbsent = -1;
   int tile_m = kAbsent, tile_n = kAbsent;  // query rows per CTA, keys per step
   int stages = kAbsent;                    // K/V tiles in flight or in use
   int rows_per_warp = kAbsent;             // fwd_mma
   int min_ctas = kAbsent;                  // fwd_mma: CTAs per SM
-  int one_wave = kAbsent;                  // fwd_wgmma: 1 = heads of one wave of CTAs only run together
 
   bool operator==(const TileRequest&) const = default;
   bool any() const { return *this != TileRequest{}; }

@@ -13,8 +13,6 @@ namespace {
 // Below this many keys a split costs more than it gains.
 constexpr std::int64_t kMinSplitKeys = 512;
 
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-
 struct TileShape {
   std::int64_t tile_m, tile_n;
 };
@@ -67,7 +65,7 @@ std::uint64_t plan_digest(const Plan& plan) {
         static_cast<std::uint64_t>(plan.tile_batches), static_cast<std::uint64_t>(plan.num_splits),
         static_cast<std::uint64_t>(plan.split_keys), static_cast<std::uint64_t>(plan.num_threads),
         std::uint64_t{digest(plan.choice.spec)}, static_cast<std::uint64_t>(plan.grid),
-        static_cast<std::uint64_t>(plan.heads_in_flight)}) {
+        static_cast<std::uint64_t>(plan.order.heads_in_flight), static_cast<std::uint64_t>(plan.order.head_groups)}) {
     hash = (hash ^ word) * 0x100000001b3ULL;
   }
   return hash;
@@ -84,7 +82,7 @@ Plan make_cpu_plan(const Problem& problem, const Choice& choice, const Caps& cap
   const std::int64_t wanted_tasks = std::int64_t{plan.num_threads} * (problem.causal ? 4 : 2);
   while (plan.tile_m / 2 >= kCpuMinTileRows && pairs * ceil_div(rows, plan.tile_m) < wanted_tasks) plan.tile_m /= 2;
   const std::int64_t even = ceil_div(rows, ceil_div(rows, plan.tile_m));  // rows of one task when all have as many
-  plan.tile_m = ceil_div(even, 16) * 16;
+  plan.tile_m = ceil_div<std::int64_t>(even, 16) * 16;
   plan.tile_n = std::min(largest.tile_n, std::max<std::int64_t>(ceil_div(problem.seqlen_kv, kCpuPanel), 1) * kCpuPanel);
   if (problem.batch_invariant) {  // nothing that follows from the number or the length of other requests
     plan.tile_m = kInvariantTileRows;
@@ -96,9 +94,10 @@ Plan make_cpu_plan(const Problem& problem, const Choice& choice, const Caps& cap
   const std::int64_t tasks =
       ceil_div(problem.batch, plan.tile_batches) * ceil_div(problem.num_heads_kv, plan.tile_heads) * row_tiles;
   plan.num_splits = choose_splits(problem, tasks, plan.num_threads);
-  plan.split_keys = problem.batch_invariant && problem.requested_splits == 0
-                        ? kInvariantSplitKeys
-                        : ceil_div(ceil_div(problem.seqlen_kv, plan.num_splits), plan.tile_n) * plan.tile_n;
+  plan.split_keys =
+      problem.batch_invariant && problem.requested_splits == 0
+          ? kInvariantSplitKeys
+          : ceil_div(ceil_div<std::int64_t>(problem.seqlen_kv, plan.num_splits), plan.tile_n) * plan.tile_n;
   plan.split_keys = std::max(plan.split_keys, plan.tile_n);
 
   plan.scratch_bytes =
@@ -108,14 +107,6 @@ Plan make_cpu_plan(const Problem& problem, const Choice& choice, const Caps& cap
     plan.partial_bytes = 4 * static_cast<std::uint64_t>(plan.num_splits) * cpu_partial_floats(problem, total_rows);
   }
   return plan;
-}
-
-// Heads whose K and V fit half of the level-2 cache run together, so that each is read from memory about once. `group`
-// heads of the grid, which has `heads`, share K and V.
-std::int64_t heads_in_flight(const Problem& problem, const GpuCaps& gpu, std::int64_t group, std::int64_t heads) {
-  const std::int64_t row_bytes = 2 * (problem.head_dim_qk + problem.head_dim_v);
-  const std::int64_t fit = gpu.l2_bytes / 2 / std::max<std::int64_t>(row_bytes * problem.seqlen_kv, 1);
-  return std::clamp<std::int64_t>(fit * group, 1, std::max<std::int64_t>(heads, 1));
 }
 
 Plan make_gpu_plan(const Problem& problem, const Choice& choice, const GpuCaps& gpu) {
@@ -133,11 +124,10 @@ Plan make_gpu_plan(const Problem& problem, const Choice& choice, const GpuCaps& 
   plan.tiles_m = packed ? rows / plan.tile_m + problem.batch : ceil_div(rows, plan.tile_m);
   const std::int64_t head_tiles = packed ? heads : problem.batch * heads;
   plan.grid = head_tiles * plan.tiles_m * plan.num_splits;
-  plan.heads_in_flight = heads_in_flight(problem, gpu, grouped ? 1 : group, head_tiles);
-  if (choice.one_wave) {  // tiles that read the same K and V at the same time share what level 2 sends
-    const std::int64_t wave = ceil_div(std::int64_t{gpu.num_sms}, std::max<std::int64_t>(plan.tiles_m, 1));
-    plan.heads_in_flight = std::clamp<std::int64_t>(ceil_div(wave, group) * group, 1, plan.heads_in_flight);
-  }
+  plan.order = tile_order(problem, {.heads = head_tiles,
+                                    .sharing = grouped ? 1 : group,
+                                    .tiles_m = plan.tiles_m,
+                                    .ctas = std::int64_t{gpu.num_sms} * choice.spec.min_ctas});
   plan.smem_bytes = plan_smem(choice.spec).bytes;
   return plan;
 }
@@ -158,8 +148,8 @@ std::string to_string(const Plan& plan) {
   if (on_gpu(plan.choice.kernel)) {
     text << " grid=" << plan.grid << " threads=" << plan.choice.spec.threads() << " smem_bytes=" << plan.smem_bytes
          << " num_splits=" << plan.num_splits << " split_keys=" << plan.split_keys
-         << " heads_in_flight=" << plan.heads_in_flight << " spec=" << to_cpp(plan.choice.spec)
-         << " digest=" << std::hex << plan.digest;
+         << " heads_in_flight=" << plan.order.heads_in_flight << " head_groups=" << plan.order.head_groups
+         << " spec=" << to_cpp(plan.choice.spec) << " digest=" << std::hex << plan.digest;
     return text.str();
   }
   text << " tile_m=" << plan.tile_m << " tile_n=" << plan.tile_n << " tile_heads=" << plan.tile_heads

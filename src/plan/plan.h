@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "plan/tile_order.h"
 #include "select/problem.h"
 #include "select/select.h"
 
@@ -20,12 +21,12 @@ struct Plan {
   std::int32_t num_splits = 1;  // parts of the key range that run as separate tasks and are merged
   std::int64_t split_keys = 0;  // keys per split, a multiple of tile_n; 0 on a GPU: equal parts of what a sequence uses
   std::int32_t num_threads = 1;
-  std::uint64_t scratch_bytes = 0;   // per thread
-  std::uint64_t partial_bytes = 0;   // split-KV partial results, all tasks
-  std::int64_t grid = 0;             // CTAs; 0 unless a GPU kernel runs
-  std::int64_t tiles_m = 0;          // tiles of one head and batch entry; varlen: of one head
-  std::int64_t heads_in_flight = 0;  // (batch, query head) pairs whose tiles run together, for the level-2 cache
-  std::uint64_t smem_bytes = 0;      // per CTA
+  std::uint64_t scratch_bytes = 0;  // per thread
+  std::uint64_t partial_bytes = 0;  // split-KV partial results, all tasks
+  std::int64_t grid = 0;            // CTAs; 0 unless a GPU kernel runs
+  std::int64_t tiles_m = 0;         // tiles of one head and batch entry; varlen: of one head
+  TileOrder order = {};             // likewise
+  std::uint64_t smem_bytes = 0;     // per CTA
   std::uint64_t digest = 0;
 
   bool operator==(const Plan&) const = default;

@@ -16,8 +16,6 @@ constexpr std::int64_t kMaxGrid = (std::int64_t{1} << 31) - 1;
 constexpr std::int64_t kMinSplitKeys = 256;  // below this many a split costs more than it gains
 constexpr std::int64_t kMaxRows = std::int64_t{1} << 30;
 
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-
 std::int64_t heads_per_group(const Problem& p) {
   return p.num_heads_kv > 0 ? std::max<std::int64_t>(p.num_heads_q / p.num_heads_kv, 1) : 1;
 }

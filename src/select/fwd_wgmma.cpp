@@ -102,8 +102,6 @@ bool fwd_wgmma_pages_fit(const Problem& p, std::int64_t keys) {
   return p.page_size % keys == 0 || (keys % p.page_size == 0 && p.page_size >= kMinPageRows);
 }
 
-bool fwd_wgmma_one_wave(const Problem& p) { return tuning_for(p).one_wave; }
-
 FwdSpec fwd_wgmma_spec(const Problem& p) {
   const WgmmaTuning& tuning = tuning_for(p);
   FwdSpec spec;

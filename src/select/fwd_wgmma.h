@@ -9,10 +9,9 @@ namespace fovea {
 
 Verdict supports_fwd_wgmma(const Problem& problem, const Caps& caps);
 
-// For a problem that supports_fwd_wgmma() serves: its spec; whether no more heads run together than one wave of CTAs
-// covers; whether TMA can bring its pages `keys` keys at a time.
+// For a problem that supports_fwd_wgmma() serves: its spec; whether TMA can bring its pages `keys` keys at a
+// time.
 FwdSpec fwd_wgmma_spec(const Problem& problem);
-bool fwd_wgmma_one_wave(const Problem& problem);
 bool fwd_wgmma_pages_fit(const Problem& problem, std::int64_t keys);
 
 // What everyday calls need on an architecture; none where it does not run.

@@ -35,15 +35,13 @@ Result<Choice> with_tile(Choice choice, const Problem& problem, const Caps& caps
   take(tile.stages, spec.stages);
   take(tile.rows_per_warp, spec.rows_per_warp);
   take(tile.min_ctas, spec.min_ctas);
-  if (tile.one_wave != TileRequest::kAbsent) choice.one_wave = tile.one_wave != 0;
   const bool wgmma = spec.family == Family::wgmma;
   Error refusal{.status = FOVEA_UNSUPPORTED,
                 .asked = cat("FOVEA_TILE=", to_string(tile), " for ", name(choice.kernel)),
                 .allowed = "tiles that the kernel is written for",
                 .why = "see well_formed() in device/spec/fwd_spec.h",
                 .hint = "unset FOVEA_TILE to get the tuned tiles"};
-  const bool flags = tile.one_wave <= 1 && (wgmma || tile.one_wave == TileRequest::kAbsent);
-  if (!flags || !well_formed(spec)) return refusal;
+  if (!well_formed(spec)) return refusal;
   if (wgmma && problem.kv_layout == KvLayout::paged && !fwd_wgmma_pages_fit(problem, spec.tile_n)) {
     refusal.allowed = "keys per step that hold whole pages, or divide one";
     refusal.why = "TMA brings whole pages, or a step's keys out of one";
@@ -81,10 +79,7 @@ Result<Choice> choose(const Problem& problem, const Caps& caps, fovea_backend ba
         choice.spec = fwd_mma_spec(problem, seen.gpu);
         choice.num_splits = fwd_mma_splits(problem, seen.gpu);
       }
-      if (kernel.id == KernelId::fwd_wgmma) {
-        choice.spec = fwd_wgmma_spec(problem);
-        choice.one_wave = fwd_wgmma_one_wave(problem);
-      }
+      if (kernel.id == KernelId::fwd_wgmma) choice.spec = fwd_wgmma_spec(problem);
       if (on_gpu(kernel.id) && caps.tile.any()) return with_tile(choice, problem, seen);
       return choice;
     }

@@ -61,7 +61,6 @@ struct Choice {
   KernelId kernel = KernelId::cpu_fwd_f32;
   FwdSpec spec = {};            // meaningful for GPU kernels
   std::int32_t num_splits = 1;  // likewise; above 1 the spec writes fp32 parts, which a second kernel merges
-  bool one_wave = false;        // likewise; no more heads run together than one wave of CTAs covers
   bool operator==(const Choice&) const = default;
 };
 

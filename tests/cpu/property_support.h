@@ -18,7 +18,7 @@ namespace fovea::property {
 using cases::Case;
 using cases::Instance;
 
-class Property : public testing::Test {
+class Property : public ::testing::Test {
  protected:
   Property();
   fovea_context* context() const { return context_.get(); }

@@ -69,7 +69,8 @@ TEST_F(GpuForward, AWarmCallCostsAtMostAMicrosecondMoreThanTheDriversLaunch) {
   const Result<const CudaKernel*> kernel = kernels_->get(source, device(), stream_);
   ASSERT_TRUE(kernel.ok()) << to_string(kernel.error());
   FwdParams params{};  // a batch of nothing: the CTA ends at once
-  params.group = params.tiles_m = params.heads_in_flight = params.num_heads_q = params.batch = params.num_splits = 1;
+  params.group = params.tiles_m = params.heads_in_flight = params.head_groups = 1;
+  params.num_heads_q = params.batch = params.num_splits = 1;
   void* arguments[] = {&params};
   const CUlaunchConfig config{1, 1, 1, kernel.value()->threads, 1, 1, kernel.value()->smem_bytes, stream_, nullptr, 0};
   const auto raw = [&] { driver_.cuLaunchKernelEx(&config, kernel.value()->function, arguments, nullptr); };

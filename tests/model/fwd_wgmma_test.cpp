@@ -46,7 +46,7 @@ class Call {
     p.seqlen_q = c_.rows, p.seqlen_kv = c_.keys;
     p.head_dim_qk = p.head_dim_v = kDim;
     p.tiles_m = ceil_div(c_.rows, kSpec.tile_m);
-    p.heads_in_flight = c_.batch * c_.heads;
+    p.heads_in_flight = c_.batch * c_.heads, p.head_groups = 1;
     p.num_splits = 1;
     p.left = c_.left, p.right = c_.right, p.bottom_right = 1;
     p.scale = kScale;

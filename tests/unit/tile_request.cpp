@@ -11,10 +11,10 @@ namespace fovea {
 namespace {
 
 TEST(TileRequest, TextsAreReadAndWritten) {
-  const auto request = parse_tile_request("stages=4,tile_m=192,one_wave=0");
+  const auto request = parse_tile_request("stages=4,tile_m=192");
   ASSERT_TRUE(request.ok());
-  EXPECT_EQ(request.value(), (TileRequest{.tile_m = 192, .stages = 4, .one_wave = 0}));
-  EXPECT_EQ(to_string(request.value()), "tile_m=192,stages=4,one_wave=0");
+  EXPECT_EQ(request.value(), (TileRequest{.tile_m = 192, .stages = 4}));
+  EXPECT_EQ(to_string(request.value()), "tile_m=192,stages=4");
   EXPECT_FALSE(parse_tile_request("").value().any());
   for (const char* text : {"tile_m", "tile_m=", "tile_m=x", "tile_m=-1", "tile_m=1025", "tile_m=1 ", " tile_m=1", "m=1",
                            "tile_m=1,tile_m=1", "tile_m=1,", ",tile_m=1", "tile_m=1,,stages=2", "tile_m=99999999999"}) {
@@ -25,7 +25,7 @@ TEST(TileRequest, TextsAreReadAndWritten) {
 }
 
 RC_GTEST_PROP(TileRequest, AnyTextIsRefusedOrReadsBack, (const std::string& noise)) {
-  const std::string piece = *rc::gen::element<std::string>("tile_m=", "stages=1", ",", "one_wave=", "8", noise);
+  const std::string piece = *rc::gen::element<std::string>("tile_m=", "stages=1", ",", "min_ctas=", "8", noise);
   const auto request = parse_tile_request(piece + *rc::gen::element<std::string>("2", ",", "min_ctas=1", noise));
   if (request.ok()) RC_ASSERT(parse_tile_request(to_string(request.value())).value() == request.value());
 }
@@ -52,10 +52,9 @@ Result<Choice> chosen(const Problem& p, const char* tile, int sm = 90) {
 TEST(TileRequest, TakesThePlaceOfTunedFieldsAlone) {
   const Choice tuned = chosen(dense(64), "").value();
   EXPECT_EQ(tuned.spec.tile_m, 192);
-  EXPECT_TRUE(tuned.one_wave);
   Choice wanted = tuned;
-  wanted.spec.tile_m = 128, wanted.spec.stages = 3, wanted.one_wave = false;
-  EXPECT_EQ(chosen(dense(64), "tile_m=128,stages=3,one_wave=0").value(), wanted);
+  wanted.spec.tile_m = 128, wanted.spec.stages = 3;
+  EXPECT_EQ(chosen(dense(64), "tile_m=128,stages=3").value(), wanted);
   const Choice mma = chosen(dense(64), "tile_n=64,rows_per_warp=16,min_ctas=1", 80).value();
   EXPECT_EQ(mma.kernel, KernelId::fwd_mma);
   EXPECT_EQ(mma.spec.rows_per_warp, 16);
@@ -78,11 +77,10 @@ TEST(TileRequest, WhatNoKernelHasIsRefused) {
   for (const Case& c :
        {Case{dense(64), "tile_m=256", 90}, Case{dense(64), "tile_m=192,tile_n=64,stages=2", 90},
         Case{dense(128), "tile_m=192,stages=2", 90}, Case{dense(64), "stages=5", 90}, Case{dense(64), "min_ctas=2", 90},
-        Case{dense(64), "one_wave=2", 90}, Case{dense(64), "rows_per_warp=32", 90}, Case{dense(256), "tile_n=128", 90},
-        Case{paged, "tile_n=96", 90}, Case{masked, "tile_n=64", 90}, Case{dense(64), "one_wave=1", 80},
-        Case{dense(64), "rows_per_warp=8", 80}, Case{dense(128), "stages=16", 86}, Case{dense(64), "tile_m=0", 80},
-        Case{dense(64), "min_ctas=0", 80}, Case{dense(64), "tile_n=0", 80}, Case{dense(64), "tile_m=0", 90},
-        Case{dense(64), "tile_n=0", 90}}) {
+        Case{dense(64), "rows_per_warp=32", 90}, Case{dense(256), "tile_n=128", 90}, Case{paged, "tile_n=96", 90},
+        Case{masked, "tile_n=64", 90}, Case{dense(64), "rows_per_warp=8", 80}, Case{dense(128), "stages=16", 86},
+        Case{dense(64), "tile_m=0", 80}, Case{dense(64), "min_ctas=0", 80}, Case{dense(64), "tile_n=0", 80},
+        Case{dense(64), "tile_m=0", 90}, Case{dense(64), "tile_n=0", 90}}) {
     const auto refused = chosen(c.problem, c.tile, c.sm);
     ASSERT_FALSE(refused.ok()) << c.tile;
     EXPECT_EQ(refused.error().status, FOVEA_UNSUPPORTED);

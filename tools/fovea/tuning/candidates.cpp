@@ -11,7 +11,7 @@ struct Field {
 
 std::vector<Field> fields_of(const std::string& kernel) {
   if (kernel == "fwd_wgmma") {
-    return {{"tile_m", {64, 128, 192}}, {"tile_n", {32, 64, 96, 128}}, {"stages", {2, 3, 4}}, {"one_wave", {0, 1}}};
+    return {{"tile_m", {64, 128, 192}}, {"tile_n", {32, 64, 96, 128}}, {"stages", {2, 3, 4}}};
   }
   if (kernel == "fwd_mma") {
     return {{"tile_m", {64, 128}},

@@ -83,7 +83,7 @@ std::string tuning_row(const TuneOptions& options, const Measured& won, const st
     const bool even = !options.features.causal && options.features.window.empty();
     return std::string("WgmmaTuning{") + (even ? "even" : "uneven") + ", " + wgmma_views(s) + ", " +
            wgmma_widths(s.head_dim, head_dim_v) + ", " + std::to_string(shortest) + ", " + tile + number("stages") +
-           (at(won, "one_wave") != 0 ? "true" : "false") + ", \"" + evidence + "\"},";
+           "\"" + evidence + "\"},";
   }
   const std::int64_t group = s.heads_kv > 0 ? s.heads_q / s.heads_kv : 1;
   const char* const use = !s.bias_shape.empty() ? "biased" : shortest * group <= 64 ? "decode" : "prefill";
