@@ -177,11 +177,6 @@ class Consumer {
     block_ = blocks_.last - 1;
     i32 step = uniform(step_);
     const i32 end = step + uniform(blocks_.last - blocks_.first);
-    // Once all rows have seen keys, maxima of blocks that they see whole are not looked for: weights say when one
-    // moves.
-    constexpr bool kLooks = kClass || kSpec.views();
-    const i32 plain_begin = step + uniform(blocks_.last - blocks_.clean_last + 1);
-    const i32 plain_end = step + uniform(blocks_.last - blocks_.clean_first);
     const Q q = q_tile();
     // A mask says with each step whether another follows; without one their number is known.
     const auto more = [&](i32 behind) { return kSpec.scans_mask() ? !last_ : behind < end; };
@@ -196,10 +191,9 @@ class Consumer {
       isa::wgmma_wait_group<1>();
       release(ring_.k_empty(step));
       --block_;
-      const bool look = kLooks || step < plain_begin || step >= plain_end;
-      Maxima maxima = raise_maxima<kClass>(step, look);
+      Maxima maxima = raise_maxima<kClass>(step, kClass || rows_.unsettled);
       Array<f32, 2> sums = weigh<kClass>();
-      if constexpr (!kLooks) {
+      if constexpr (!kClass) {
         raise_outgrown_maxima<kSpec.element>(s_, rows_, sums, maxima, exponent_scale<kSpec>(p_.fwd));
       }
       add_sums(sums);
@@ -268,7 +262,7 @@ class Consumer {
     }
     if (kClass && counts_keys(class_)) level_visible<kKeyTiles>(s_);
     if (!look) return {};
-    return raised_maxima<kSpec.element>(s_, rows_, exponent_scale<kSpec>(p_.fwd));
+    return raised_maxima<kSpec.element, kClass>(s_, rows_, exponent_scale<kSpec>(p_.fwd));
   }
   // Learns which block the step is about, and hides what the mask does.
   FOVEA_INLINE void hide_masked(i32 step) {

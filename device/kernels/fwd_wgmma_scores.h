@@ -29,13 +29,18 @@ FOVEA_INLINE void transform_scores(WgmmaAcc<kColumns>& s, const FwdParams& p) {
 }
 
 // The lane's two rows: RowStats, and what goes off the exponents of their weights, which changes with the maximum
-// alone.
+// alone; whether some row of the warp has no maximum yet, or one that is far.
 struct WgmmaRows {
   RowStats stats;
   Array<f32, 2> shift;
+  bool unsettled;
 };
 
-FOVEA_INLINE WgmmaRows no_keys_yet() { return {empty_rows(), {{0.0F, 0.0F}}}; }
+FOVEA_INLINE WgmmaRows no_keys_yet() { return {empty_rows(), {{0.0F, 0.0F}}, true}; }
+template <Element kElement>
+FOVEA_INLINE bool unsettled(f32 max, f32 scale) {
+  return max == kMinusInfinity || is_far<kElement>(max, scale);
+}
 // `scale` takes scores to exponents. A row whose maximum is far gets no weights: what follows may be nearer, and if
 // nothing is, the tile runs again.
 template <Element kElement>
@@ -53,19 +58,28 @@ struct Maxima {
   Array<f32, 2> factor;
 };
 
-template <Element kElement, i32 kColumns>
+// kEvery: of every row that has outgrown its maximum; otherwise of those that have none, or a far one.
+template <Element kElement, bool kEvery, i32 kColumns>
 FOVEA_INLINE Maxima raised_maxima(const WgmmaAcc<kColumns>& s, WgmmaRows& rows, f32 scale) {
   RowStats& stats = rows.stats;
-  const Array<f32, 2> seen{{lane_maximum(s, 0), lane_maximum(s, 1)}};
+  const auto open = [&](i32 half) { return kEvery || unsettled<kElement>(stats.max[half], scale); };
+  Array<f32, 2> seen;
+  bool some = false;
+  FOVEA_UNROLL
+  for (i32 half = 0; half < 2; ++half) {
+    seen[half] = open(half) ? lane_maximum(s, half) : stats.max[half];
+    some = some || outgrown(seen[half], stats.max[half], scale);
+  }
   Maxima maxima{};
   // Where no lane's part of a row has outgrown its maximum, no row has: nothing to exchange.
-  maxima.moved = isa::vote_any(outgrown(seen[0], stats.max[0], scale) || outgrown(seen[1], stats.max[1], scale));
+  maxima.moved = isa::vote_any(some);
   if (maxima.moved) {
     FOVEA_UNROLL
     for (i32 half = 0; half < 2; ++half) {
       maxima.factor[half] = raise_max(stats, half, quad_max(seen[half]), scale);
     }
     rows.shift = shift_of<kElement>(stats, scale);
+    if (!kEvery) rows.unsettled = isa::redux_or(open(0) || open(1) ? 1U : 0U) != 0U;
   }
   return maxima;
 }
@@ -107,17 +121,18 @@ template <Element kElement, i32 kColumns>
 FOVEA_INLINE void raise_outgrown_maxima(WgmmaAcc<kColumns>& s, WgmmaRows& rows, Array<f32, 2>& sums, Maxima& maxima,
                                         f32 scale) {
   if (!isa::vote_any(isa::max(sums[0], sums[1]) > kLargestSum<kColumns>)) return;
-  maxima.moved = true;
   FOVEA_UNROLL
   for (i32 half = 0; half < 2; ++half) {
     const f32 above = isa::lg2_approx_ftz(quad_max(lane_maximum(s, half))) * isa::rcp_approx_ftz(scale);
     const bool moves = quad_max(sums[half]) > kLargestSum<kColumns>;
     const f32 before = rows.stats.max[half];
-    maxima.factor[half] = raise_max(rows.stats, half, moves ? before + above : before, scale);
-    sums[half] *= maxima.factor[half];
+    const f32 factor = raise_max(rows.stats, half, moves ? before + above : before, scale);
+    sums[half] *= factor;
     FOVEA_UNROLL
-    for (i32 i = 0; i < kColumns / 4; ++i) s.at(i / 2, half, i % 2) *= maxima.factor[half];
+    for (i32 i = 0; i < kColumns / 4; ++i) s.at(i / 2, half, i % 2) *= factor;
+    maxima.factor[half] = maxima.moved ? maxima.factor[half] * factor : factor;
   }
+  maxima.moved = true;
   rows.shift = shift_of<kElement>(rows.stats, scale);
 }
 
