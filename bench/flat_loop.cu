@@ -98,34 +98,48 @@ struct Params {
 #define PACK(d, low, high) PTX("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(d) : "f"(high), "f"(low))
 #define EX2(d, x) asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(d) : "f"(x))
 
-// The maxima over the lanes' parts of their two rows in four chains each, the sums' and outputs' factors where some row
-// has outgrown its maximum by 2^8.
-#define RAISE_MAXIMA()                                                                                        \
-  do {                                                                                                        \
-    float c[8] = {fmaxf(m0, s[0]), s[1], s[4], s[5], fmaxf(m1, s[2]), s[3], s[6], s[7]};                      \
-    _Pragma("unroll") for (int i = 4; i < 32; ++i) {                                                          \
-      c[i % 4] = fmaxf(c[i % 4], s[4 * (i / 2) + i % 2]);                                                     \
-      c[4 + i % 4] = fmaxf(c[4 + i % 4], s[4 * (i / 2) + 2 + i % 2]);                                         \
-    }                                                                                                         \
-    float a = fmaxf(fmaxf(c[0], c[1]), fmaxf(c[2], c[3])), b = fmaxf(fmaxf(c[4], c[5]), fmaxf(c[6], c[7]));   \
-    moved = __any_sync(0xffffffffu, (a - m0) * p.scale_log2 > 8.0f || (b - m1) * p.scale_log2 > 8.0f);        \
-    if (moved) {                                                                                              \
-      a = fmaxf(a, SHUFFLE_XOR(a, 1)), a = fmaxf(a, SHUFFLE_XOR(a, 2));                                       \
-      b = fmaxf(b, SHUFFLE_XOR(b, 1)), b = fmaxf(b, SHUFFLE_XOR(b, 2));                                       \
-      const float n0 = (a - m0) * p.scale_log2 > 8.0f ? a : m0, n1 = (b - m1) * p.scale_log2 > 8.0f ? b : m1; \
-      EX2(f0, (m0 - n0) * p.scale_log2);                                                                      \
-      EX2(f1, (m1 - n1) * p.scale_log2);                                                                      \
-      m0 = n0, m1 = n1, sum0 *= f0, sum1 *= f1;                                                               \
-    }                                                                                                         \
+// The largest of the lane's part of each of its two rows, in four chains, over the row's lanes.
+#define LARGEST(a, b)                                                 \
+  do {                                                                \
+    float c[8] = {s[0], s[1], s[4], s[5], s[2], s[3], s[6], s[7]};    \
+    _Pragma("unroll") for (int i = 4; i < 32; ++i) {                  \
+      c[i % 4] = fmaxf(c[i % 4], s[4 * (i / 2) + i % 2]);             \
+      c[4 + i % 4] = fmaxf(c[4 + i % 4], s[4 * (i / 2) + 2 + i % 2]); \
+    }                                                                 \
+    a = fmaxf(fmaxf(c[0], c[1]), fmaxf(c[2], c[3]));                  \
+    b = fmaxf(fmaxf(c[4], c[5]), fmaxf(c[6], c[7]));                  \
+    a = fmaxf(a, SHUFFLE_XOR(a, 1)), a = fmaxf(a, SHUFFLE_XOR(a, 2)); \
+    b = fmaxf(b, SHUFFLE_XOR(b, 1)), b = fmaxf(b, SHUFFLE_XOR(b, 2)); \
   } while (0)
+// A block's weights and their sums, against the maxima in use.
 #define WEIGH()                                                            \
   do {                                                                     \
-    const float shift0 = m0 * p.scale_log2, shift1 = m1 * p.scale_log2;    \
     _Pragma("unroll") for (int i = 0; i < 64; ++i) {                       \
       EX2(s[i], fmaf(s[i], p.scale_log2, -(i / 2 % 2 ? shift1 : shift0))); \
-      (i / 2 % 2 ? sum1 : sum0) += s[i];                                   \
+      float& t = i / 2 % 2 ? t1 : t0;                                      \
+      t = i == 0 || i == 2 ? s[i] : t + s[i];                              \
     }                                                                      \
   } while (0)
+// Where a lane's weights sum up to more than 32 * 2^8, their row takes a new maximum.
+#define RAISE_OUTGROWN()                                                      \
+  do {                                                                        \
+    moved = __any_sync(0xffffffffu, fmaxf(t0, t1) > 8192.0f);                 \
+    if (moved) {                                                              \
+      float a, b;                                                             \
+      LARGEST(a, b);                                                          \
+      t0 = fmaxf(t0, SHUFFLE_XOR(t0, 1)), t1 = fmaxf(t1, SHUFFLE_XOR(t1, 1)); \
+      const bool r0 = fmaxf(t0, SHUFFLE_XOR(t0, 2)) > 8192.0f;                \
+      const bool r1 = fmaxf(t1, SHUFFLE_XOR(t1, 2)) > 8192.0f;                \
+      shift0 += r0 ? log2f(a) : 0.0f, shift1 += r1 ? log2f(b) : 0.0f;         \
+      f0 = r0 ? 1.0f / a : 1.0f, f1 = r1 ? 1.0f / b : 1.0f;                   \
+      sum0 *= f0, sum1 *= f1, t0 = t1 = 0.0f;                                 \
+      _Pragma("unroll") for (int i = 0; i < 64; ++i) {                        \
+        s[i] *= i / 2 % 2 ? f1 : f0;                                          \
+        (i / 2 % 2 ? t1 : t0) += s[i];                                        \
+      }                                                                       \
+    }                                                                         \
+  } while (0)
+#define ADD_SUMS() sum0 += t0, sum1 += t1
 #define NARROW() _Pragma("unroll") for (int i = 0; i < 32; ++i) PACK(w[i], s[2 * i], s[2 * i + 1])
 #define SHRINK(a, b) _Pragma("unroll") for (int i = 0; i < 64; ++i) o[i] *= i / 2 % 2 ? b : a
 // Registers that a product writes are not read before its wait.
@@ -260,7 +274,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) fwd_flat(const __grid_const
   unsigned row, out_head, out_entry;
   UNIFORM(group);
   const unsigned lane = threadIdx.x % 32u, warp = threadIdx.x / 32u % 4u;
-  float s[64], o[64], m0, m1, sum0, sum1, f0, f1, lse0, lse1;
+  float s[64], o[64], shift0, shift1, sum0, sum1, t0, t1, f0, f1, lse0, lse1;
   unsigned w[32];
   bool moved;
   WAIT(Q_FULL(0u), 0u);
@@ -272,7 +286,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) fwd_flat(const __grid_const
   WAIT(K_FULL(0u), 0u);
   ISSUE_SCORES(0u);
   while (true) {
-    m0 = m1 = -__int_as_float(0x7f800000), sum0 = sum1 = 0.0f;
+    sum0 = sum1 = 0.0f;
 #pragma unroll
     for (int i = 0; i < 64; ++i) o[i] = 0.0f;
     UNIFORM(step);
@@ -294,8 +308,10 @@ extern "C" __global__ void __launch_bounds__(384, 1) fwd_flat(const __grid_const
         }
       }
     }
-    RAISE_MAXIMA();
+    LARGEST(shift0, shift1);
+    shift0 *= p.scale_log2, shift1 *= p.scale_log2;
     WEIGH();
+    ADD_SUMS();
     NARROW();
     if (++step < end) WAIT(K_FULL(step), step / 2u % 2u);
     for (; step < end; ++step) {
@@ -304,8 +320,9 @@ extern "C" __global__ void __launch_bounds__(384, 1) fwd_flat(const __grid_const
       ISSUE_VALUES(step - 1u);
       WAIT_PRODUCTS(1);
       RELEASE(K_EMPTY(step));
-      RAISE_MAXIMA();
       WEIGH();
+      RAISE_OUTGROWN();
+      ADD_SUMS();
       if (step + 1u < end) WAIT(K_FULL(step + 1u), (step + 1u) / 2u % 2u);
       WAIT_PRODUCTS(0);
       RELEASE(V_EMPTY(step - 1u));
@@ -327,8 +344,8 @@ extern "C" __global__ void __launch_bounds__(384, 1) fwd_flat(const __grid_const
     asm("lg2.approx.ftz.f32 %0, %1;" : "=f"(lse1) : "f"(sum1));
     asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(f0) : "f"(sum0));
     asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(f1) : "f"(sum1));
-    lse0 = fmaf(lse0, 0.6931471805599453f, m0 * p.scale);
-    lse1 = fmaf(lse1, 0.6931471805599453f, m1 * p.scale);
+    lse0 = (lse0 + shift0) * 0.6931471805599453f;
+    lse1 = (lse1 + shift1) * 0.6931471805599453f;
 
     ++turn;
     WAIT(Q_FULL(turn), turn / 2u % 2u);

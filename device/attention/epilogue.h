@@ -19,20 +19,21 @@ inline constexpr RowResult kEmptyRow{0.0F, kMinusInfinity};
 
 // `max`: the largest score, which weights are taken against; `sum` of the weights, over the whole row. A row that sees
 // keys and has no weights, as its maximum is far (see is_far), gets a factor of NaN: its tile runs again. So does one
-// with weights but without a maximum. A score of +Inf makes lse NaN.
+// whose weights have no maximum, or grew beyond fp32. A score of +Inf makes lse NaN.
 FOVEA_INLINE RowResult finish_row(f32 max, f32 sum) {
   const f32 finite = isa::fma_rn(isa::lg2_approx_ftz(sum), kLn2, max);
   const f32 lse = max == -kMinusInfinity ? kQuietNaN : finite;
   const f32 none = max == kMinusInfinity ? 0.0F : kQuietNaN;
-  const f32 some = max == kMinusInfinity ? kQuietNaN : isa::rcp_approx_ftz(sum);
+  const bool lost = max == kMinusInfinity || sum == -kMinusInfinity;
+  const f32 some = lost ? kQuietNaN : isa::rcp_approx_ftz(sum);
   return {sum == 0.0F ? none : some, sum == 0.0F ? kMinusInfinity : lse};
 }
 
 // With a sink, which weighs like one more key without a value; lse is that of the keys alone.
 FOVEA_INLINE RowResult finish_row(f32 max, f32 sum, f32 sink) {
   const RowResult keys = finish_row(max, sum);
-  const f32 factor = isa::rcp_approx_ftz(sum * (1.0F + isa::ex2_approx_ftz((sink - keys.lse) * kLog2E)));
-  return {sum == 0.0F ? keys.factor : factor, keys.lse};
+  const f32 share = isa::rcp_approx_ftz(1.0F + isa::ex2_approx_ftz((sink - keys.lse) * kLog2E));
+  return {sum == 0.0F ? keys.factor : keys.factor * share, keys.lse};
 }
 
 // One element of an output; `at` counts elements.

@@ -93,6 +93,12 @@ FOVEA_INLINE bool is_far(f32 max, f32 scale_log2) {
   return !(isa::max(exponent, -exponent) < kFar);
 }
 
+// Whether a row still looks for a maximum that weights can be taken against.
+template <Element kElement>
+FOVEA_INLINE bool unsettled(f32 max, f32 scale_log2) {
+  return max == kMinusInfinity || is_far<kElement>(max, scale_log2);
+}
+
 // The maximum itself where it is far, else 0: what a rerun subtracts from scores first, exactly where they are near it.
 template <Element kElement>
 FOVEA_INLINE f32 far_base(f32 max, f32 scale_log2) {

@@ -103,7 +103,9 @@ class FwdMma {
         for (i32 block = 0; block < Warp::kRowBlocks; ++block) zero += finiteness<Warp::kOutTiles>(warp_.o[block]);
         bool again = !(zero == 0.0F);
         for_each_row<kSpec>(0, [&](i32 block, i32 half, i32) {
-          again = again || is_far<kSpec.element>(warp_.stats[block].max[half], exponent_scale<kSpec>(task_.p));
+          const RowStats& stats = warp_.stats[block];
+          again = again || is_far<kSpec.element>(stats.max[half], exponent_scale<kSpec>(task_.p)) ||
+                  !(stats.sum[half] < -kMinusInfinity);
         });
         // redux: a value that the compiler knows to be the same for the warp, so that loops stay uniform.
         if (isa::redux_or(isa::bar_red_or(0, kSpec.threads(), again) ? 1U : 0U) == 0U) return;
@@ -133,6 +135,7 @@ class FwdMma {
 
  private:
   FOVEA_INLINE void reset() {
+    warp_.looks = true;
     FOVEA_UNROLL
     for (i32 block = 0; block < Warp::kRowBlocks; ++block) {
       warp_.stats[block] = empty_rows();
@@ -196,10 +199,15 @@ class FwdMma {
       FOVEA_UNROLL
       for (i32 row_block = 0; row_block < Warp::kRowBlocks; ++row_block) level_visible<Warp::kKeyTiles>(s[row_block]);
     }
-    raise_maxima<kSpec>(warp_, s, task_.p);
-    const bool far = kRagged && class_ != ValueClass::all;
-    if (far) subtract_far_maxima<kSpec>(s, warp_, task_.p);
-    value_product<kSpec>(warp_, s, VView<kSpec>(keys_.v_tile(slot_)), task_.p, far);
+    const bool again = kRagged && class_ != ValueClass::all;
+    if (!kSumsTell<kSpec> || again) {
+      raise_maxima<kSpec, true>(warp_, s, task_.p);
+    } else if (warp_.looks) {
+      raise_maxima<kSpec, false>(warp_, s, task_.p);
+    }
+    if (again) subtract_far_maxima<kSpec>(s, warp_, task_.p);
+    value_product<kSpec>(warp_, s, VView<kSpec>(keys_.v_tile(slot_)), task_.p, again);
+    if (kSumsTell<kSpec> && !again) raise_outgrown_maxima<kSpec>(warp_, task_.p);
     advance();
   }
 

@@ -26,6 +26,9 @@ struct FwdMmaWarp {
   static constexpr i32 kOutTiles = kSpec.head_dim_v / 8;
   Array<Array<FragC, kOutTiles>, kRowBlocks> o;
   Array<RowStats, kRowBlocks> stats;
+  // Whether blocks are looked at for maxima: where weights have no room to grow always, else while some row of the warp
+  // has none, or a far one.
+  bool looks;
 };
 
 template <FwdSpec kSpec>
@@ -143,37 +146,60 @@ FOVEA_INLINE void transform_scores(FwdScores<kSpec>& s, const FwdParams& p) {
   }
 }
 
-// Moves the rows whose maxima this key block outgrows, with what they accumulated so far rescaled. That some row moves
+// Weights above 2^kRescaleSlack lose nothing in bf16, which has the range of fp32. So a row keeps its maximum until its
+// sums say that scores have outgrown it by far; fp16 ends at 2^16.
+template <FwdSpec kSpec>
+inline constexpr bool kSumsTell = kSpec.element == Element::bf16;
+inline constexpr f32 kLargestRunningSum = 0x1p24F;
+
+// Row `half` of a 16-row block takes the maximum `seen`, if that has outgrown its own: what it has accumulated shrinks.
+template <FwdSpec kSpec>
+FOVEA_INLINE void raise_row(FwdMmaWarp<kSpec>& warp, i32 block, i32 half, f32 seen, f32 scale_log2) {
+  const f32 factor = raise_max(warp.stats[block], half, seen, scale_log2);
+  FOVEA_UNROLL
+  for (i32 n = 0; n < FwdMmaWarp<kSpec>::kOutTiles; ++n) {
+    warp.o[block][n].reg[2 * half] *= factor;
+    warp.o[block][n].reg[2 * half + 1] *= factor;
+  }
+}
+
+// Moves the rows whose maxima this key block outgrows, of those that look for one (kEvery: of all). That some row moves
 // is decided by the warp, from the lanes' parts: where none has outgrown the row's maximum, the row has not. Which row
 // does is decided by the row.
-template <FwdSpec kSpec>
+template <FwdSpec kSpec, bool kEvery>
 FOVEA_INLINE void raise_maxima(FwdMmaWarp<kSpec>& warp, const FwdScores<kSpec>& s, const FwdParams& p) {
-  using Warp = FwdMmaWarp<kSpec>;
   const f32 scale_log2 = exponent_scale<kSpec>(p);
-  Array<Array<f32, 2>, Warp::kRowBlocks> seen;
-  bool rescale = false;
-  FOVEA_UNROLL
-  for (i32 block = 0; block < Warp::kRowBlocks; ++block) {
-    FOVEA_UNROLL
-    for (i32 half = 0; half < 2; ++half) {
-      seen[block][half] = lane_maximum(s[block], half, warp.stats[block].max[half]);
-      rescale = rescale || outgrown(seen[block][half], warp.stats[block].max[half], scale_log2);
-    }
-  }
-  if (isa::vote_any(rescale)) {
-    FOVEA_UNROLL
-    for (i32 block = 0; block < Warp::kRowBlocks; ++block) {
-      FOVEA_UNROLL
-      for (i32 half = 0; half < 2; ++half) {
-        const f32 factor = raise_max(warp.stats[block], half, quad_max(seen[block][half]), scale_log2);
-        FOVEA_UNROLL
-        for (i32 n = 0; n < Warp::kOutTiles; ++n) {
-          warp.o[block][n].reg[2 * half] *= factor;
-          warp.o[block][n].reg[2 * half + 1] *= factor;
-        }
-      }
-    }
-  }
+  const auto looks = [&](f32 max) { return kEvery || unsettled<kSpec.element>(max, scale_log2); };
+  Array<Array<f32, 2>, FwdMmaWarp<kSpec>::kRowBlocks> seen;
+  bool some = false;
+  for_each_row<kSpec>(0, [&](i32 block, i32 half, i32) {
+    const f32 max = warp.stats[block].max[half];
+    seen[block][half] = looks(max) ? lane_maximum(s[block], half, max) : max;
+    some = some || outgrown(seen[block][half], max, scale_log2);
+  });
+  if (!isa::vote_any(some)) return;
+  bool open = false;
+  for_each_row<kSpec>(0, [&](i32 block, i32 half, i32) {
+    raise_row(warp, block, half, quad_max(seen[block][half]), scale_log2);
+    open = open || looks(warp.stats[block].max[half]);
+  });
+  if (!kEvery) warp.looks = isa::redux_or(open ? 1U : 0U) != 0U;
+}
+
+// The same behind a block that nobody looked at, from the rows' sums.
+template <FwdSpec kSpec>
+FOVEA_INLINE void raise_outgrown_maxima(FwdMmaWarp<kSpec>& warp, const FwdParams& p) {
+  bool some = false;
+  for_each_row<kSpec>(
+      0, [&](i32 block, i32 half, i32) { some = some || warp.stats[block].sum[half] > kLargestRunningSum; });
+  if (!isa::vote_any(some)) return;
+  const f32 scale_log2 = exponent_scale<kSpec>(p);
+  for_each_row<kSpec>(0, [&](i32 block, i32 half, i32) {
+    const f32 sum = quad_max(warp.stats[block].sum[half]);
+    const f32 above = isa::lg2_approx_ftz(sum) * isa::rcp_approx_ftz(scale_log2);
+    const f32 max = warp.stats[block].max[half];
+    raise_row(warp, block, half, sum > kLargestRunningSum ? max + above : max, scale_log2);
+  });
 }
 
 // Subtracts a row's maximum from its scores where it is far.

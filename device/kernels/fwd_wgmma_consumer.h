@@ -261,7 +261,7 @@ class Consumer {
       hide_scores(s_, work.seq, work.tile.row0 + lane_row(), block_ * kSpec.tile_n);
     }
     if (kClass && counts_keys(class_)) level_visible<kKeyTiles>(s_);
-    if (!look) return {};
+    if (!look) return unmoved();
     return raised_maxima<kSpec.element, kClass>(s_, rows_, exponent_scale<kSpec>(p_.fwd));
   }
   // Learns which block the step is about, and hides what the mask does.

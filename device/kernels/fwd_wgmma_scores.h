@@ -37,10 +37,6 @@ struct WgmmaRows {
 };
 
 FOVEA_INLINE WgmmaRows no_keys_yet() { return {empty_rows(), {{0.0F, 0.0F}}, true}; }
-template <Element kElement>
-FOVEA_INLINE bool unsettled(f32 max, f32 scale) {
-  return max == kMinusInfinity || is_far<kElement>(max, scale);
-}
 // `scale` takes scores to exponents. A row whose maximum is far gets no weights: what follows may be nearer, and if
 // nothing is, the tile runs again.
 template <Element kElement>
@@ -52,11 +48,16 @@ FOVEA_INLINE Array<f32, 2> shift_of(const RowStats& stats, f32 scale) {
 }
 
 // What a block's scores mean for the lane's two rows: whether some row of the warp took a new maximum, and the factors
-// by which what was summed then shrinks.
+// by which what was summed then shrinks, which nobody sets or reads otherwise.
 struct Maxima {
   bool moved;
   Array<f32, 2> factor;
 };
+FOVEA_INLINE Maxima unmoved() {
+  Maxima maxima;
+  maxima.moved = false;
+  return maxima;
+}
 
 // kEvery: of every row that has outgrown its maximum; otherwise of those that have none, or a far one.
 template <Element kElement, bool kEvery, i32 kColumns>

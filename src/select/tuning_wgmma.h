@@ -27,18 +27,13 @@ inline constexpr auto kWgmmaTuning = [] {
   using enum WgmmaKeys;
   using enum WgmmaViews;
   return std::array{
-      WgmmaTuning{even, none, 64, 64, 1024, 192, 128, 4,
-                  "H200, 2026-11-28: S 1k to 16k 1.03, 1.07, 1.14, 1.14x the speed of 128 rows; 2 stages lose to 9%"},
-      WgmmaTuning{
-          uneven, none, 64, 64, 1025, 192, 128, 4,
-          "H200, 2026-11-28: causal S 2k, 4k, 8k 1.06, 1.04, 1.05x the speed of 128 rows; 2026-11-29: 2048, 8192 "
-          "1.07, 1.07x; 1536 1.06x"},
-      WgmmaTuning{uneven, none, 64, 64, 1024, 128, 128, 4,
-                  "H200, 2026-11-28: S 1k 1.08x the speed of 2 stages; 2026-11-29: 192 rows 0.99x"},
+      WgmmaTuning{even, none, 64, 64, 512, 192, 128, 4,
+                  "H200, 2026-11-29: S 512, 1k, 2k 1.13, 1.16, 1.22x the speed of 128 rows; 2026-11-28: 2 stages lose "
+                  "to 9%"},
       WgmmaTuning{uneven, none, 64, 64, 512, 192, 128, 4,
-                  "H200, 2026-11-29: causal S 512, 768, 1.04, 1.06x the speed of 128 x 128 x 4"},
-      WgmmaTuning{uneven, none, 64, 64, 0, 128, 128, 4,
-                  "H200, 2026-11-29: causal S 256 1.03x the speed of 128 x 128 x 4"},
+                  "H200, 2026-11-29: causal S 768, 1k, 1.5k, 2k 1.13, 1.07, 1.15, 1.15x the speed of 128 rows, 512 "
+                  "0.99x; 96 keys 0.96 to 0.98x, 3 stages 0.98 to 1.02x"},
+      WgmmaTuning{uneven, none, 64, 64, 0, 128, 128, 4, "H200, 2026-11-28: S 1k 1.08x the speed of 2 stages"},
       WgmmaTuning{even, none, 64, 64, 0, 128, 128, 4, "H200, 2026-11-28: S 1k 1.14x the speed of 2 stages"},
       WgmmaTuning{even, none, 128, 128, 0, 128, 128, 2,
                   "H200, 2026-11-28: S 1k to 16k, best of 64, 96, 128 and 160 keys; 192 rows 0.88 to 1.06x"},

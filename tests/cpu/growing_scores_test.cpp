@@ -36,8 +36,8 @@ struct GrowingInputs {
   }
 };
 
-constexpr std::array kGrowths = {Growth{3, false}, Growth{6, true},   Growth{11, false},
-                                 Growth{40, true}, Growth{90, false}, Growth{300, true}};
+constexpr std::array kGrowths = {Growth{3, false},  Growth{6, true},   Growth{11, false}, Growth{40, true},
+                                 Growth{86, false}, Growth{90, false}, Growth{300, true}};
 
 template <class F>
 void for_each_growth(F&& f) {

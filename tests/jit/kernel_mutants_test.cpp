@@ -16,11 +16,30 @@ constexpr double kWrong = 0.05;  // a right result is within 0.004
 
 // plain: the smallest call. odd_mask: mask rows that no vector load may read.
 // wgmma: fwd_wgmma, several tiles per CTA.
-enum class Features { plain, masked, odd_mask, biased, paged, split, wgmma, wgmma_masked, wgmma_biased, wgmma_both };
+// growing: scores that outgrow the maxima of earlier blocks.
+enum class Features {
+  plain,
+  growing,
+  masked,
+  odd_mask,
+  biased,
+  paged,
+  split,
+  wgmma,
+  wgmma_growing,
+  wgmma_masked,
+  wgmma_biased,
+  wgmma_both
+};
 
 SmallCall small_call(Features setup) {
   if (setup == Features::plain) return SmallCall();
   if (setup == Features::wgmma) return SmallCall(900, 420);
+  if (setup == Features::growing || setup == Features::wgmma_growing) {
+    SmallCall call(setup == Features::growing ? kRows : 200, 600);
+    call.grow_scores();
+    return call;
+  }
   if (setup == Features::wgmma_masked) {
     SmallCall call(600, 640);
     call.add_mask(128);
@@ -82,8 +101,10 @@ const Mutant kMutants[] = {
      model::Code::out_of_bounds},
     {"v_read_without_transposition", "device/tile/ldmatrix.h", "isa::ldmatrix_x4_trans(", "isa::ldmatrix_x4(",
      std::nullopt},
-    {"sum_not_normalised", "device/attention/epilogue.h", "isa::rcp_approx_ftz(sum * ", "isa::rcp_approx_ftz(1.0F * ",
+    {"sum_not_normalised", "device/attention/epilogue.h", ": isa::rcp_approx_ftz(sum);", ": isa::rcp_approx_ftz(1.0F);",
      std::nullopt},
+    {"outgrown_output_not_shrunk", "device/kernels/fwd_mma_warp.h", "warp.o[block][n].reg[2 * half + 1] *= factor;", "",
+     std::nullopt, Features::growing},
     {"vector_load_of_an_odd_mask_row", "device/attention/mask_blocks.h",
      "const bool vector = kSpec.loads != Loads::any || p.mask.vector != 0;", "const bool vector = true;",
      model::Code::misaligned, Features::odd_mask},
@@ -146,6 +167,13 @@ const Mutant kMutants[] = {
      Features::wgmma_both},
     {"wgmma_bias_of_a_masked_tile_in_order", "device/kernels/fwd_wgmma_producer.h", "send_bias(turn, step.block);",
      "send_bias(turn, i);", std::nullopt, Features::wgmma_both},
+    {"wgmma_outgrown_output_not_shrunk", "device/kernels/fwd_wgmma_scores.h",
+     "maxima.factor[half] = maxima.moved ? maxima.factor[half] * factor : factor;", "maxima.factor[half] = 1.0F;",
+     std::nullopt, Features::wgmma_growing},
+    {"wgmma_outgrown_weights_not_shrunk", "device/kernels/fwd_wgmma_scores.h", "s.at(i / 2, half, i % 2) *= factor;",
+     "s.at(i / 2, half, i % 2) *= 1.0F;", std::nullopt, Features::wgmma_growing},
+    {"wgmma_outgrown_sums_not_shrunk", "device/kernels/fwd_wgmma_scores.h", "    sums[half] *= factor;\n", "",
+     std::nullopt, Features::wgmma_growing},
     {"wgmma_sum_of_one_lane", "device/kernels/fwd_wgmma_consumer.h", "quad_sum(rows_.stats.sum[half])",
      "rows_.stats.sum[half]", std::nullopt, Features::wgmma},
 };

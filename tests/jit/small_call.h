@@ -51,6 +51,15 @@ struct SmallCall {
     operands.lse = lse.data(), operands.lse_b = operands.lse_h = q_rows, operands.lse_s = 1;
   }
 
+  // Scores rise by 8 for every 64 keys, from the last key to the first, which is the order of blocks.
+  void grow_scores() {
+    for (std::int64_t row = 0; row < num_rows; ++row) q[static_cast<std::size_t>(row * kHeadDim + 63)] = f32_to_bf16(8);
+    for (std::int64_t key = 0; key < num_keys; ++key) {
+      const auto step = static_cast<float>((num_keys - key) / 64);
+      k[static_cast<std::size_t>(key * kHeadDim + 63)] = f32_to_bf16(8 * step);  // times 8, times the scale of 1/8
+    }
+  }
+
   // Every row sees the keys of block 0, rows from 36 on those of block 1, nobody those of block 2, and every row sees a
   // third of the rest: full, half, empty and partial blocks.
   void add_mask(std::int64_t block = 64) {

@@ -79,7 +79,7 @@ TEST(TileOrder, CausalTilesLeaveFewCtasIdle) {
 
 TEST(TileOrder, SeveralCtasWorkOnTheSameKeys) {
   const Problem causal = ordered_problem(true);
-  EXPECT_EQ(tile_order(causal, {.heads = 256, .tiles_m = 8, .ctas = 132}), (TileOrder{16, 12}));
+  EXPECT_EQ(tile_order(causal, {.heads = 256, .tiles_m = 8, .ctas = 132}), (TileOrder{16, 13}));
   EXPECT_EQ(tile_order(causal, {.heads = 16, .tiles_m = 128, .ctas = 132}), (TileOrder{16, 1}));
   EXPECT_EQ(tile_order(causal, {.heads = 256, .sharing = 8, .tiles_m = 8, .ctas = 132}), (TileOrder{128, 2}));
   const Problem full = ordered_problem(false);
