@@ -200,14 +200,16 @@ class FwdMma {
       for (i32 row_block = 0; row_block < Warp::kRowBlocks; ++row_block) level_visible<Warp::kKeyTiles>(s[row_block]);
     }
     const bool again = kRagged && class_ != ValueClass::all;
-    if (!kSumsTell<kSpec> || again) {
-      raise_maxima<kSpec, true>(warp_, s, task_.p);
+    if constexpr (!kSumsTell<kSpec>) {
+      raise_maxima<kSpec, Looking::every>(warp_, s, task_.p);
+    } else if (again) {
+      raise_maxima<kSpec, Looking::growing>(warp_, s, task_.p);
     } else if (warp_.looks) {
-      raise_maxima<kSpec, false>(warp_, s, task_.p);
+      raise_maxima<kSpec, Looking::open>(warp_, s, task_.p);
     }
     if (again) subtract_far_maxima<kSpec>(s, warp_, task_.p);
     value_product<kSpec>(warp_, s, VView<kSpec>(keys_.v_tile(slot_)), task_.p, again);
-    if (kSumsTell<kSpec> && !again) raise_outgrown_maxima<kSpec>(warp_, task_.p);
+    if constexpr (kSumsTell<kSpec>) raise_outgrown_maxima<kSpec>(warp_, task_.p);
     advance();
   }
 

@@ -151,6 +151,9 @@ FOVEA_INLINE void transform_scores(FwdScores<kSpec>& s, const FwdParams& p) {
 template <FwdSpec kSpec>
 inline constexpr bool kSumsTell = kSpec.element == Element::bf16;
 inline constexpr f32 kLargestRunningSum = 0x1p24F;
+// In a tile that runs again a block that would take a row's weights further, in powers of two, moves the maximum before
+// they are multiplied with V: there may be no room left for the products.
+inline constexpr f32 kMostGrowthAgain = 24.0F;
 
 // Row `half` of a 16-row block takes the maximum `seen`, if that has outgrown its own: what it has accumulated shrinks.
 template <FwdSpec kSpec>
@@ -163,27 +166,36 @@ FOVEA_INLINE void raise_row(FwdMmaWarp<kSpec>& warp, i32 block, i32 half, f32 se
   }
 }
 
-// Moves the rows whose maxima this key block outgrows, of those that look for one (kEvery: of all). That some row moves
-// is decided by the warp, from the lanes' parts: where none has outgrown the row's maximum, the row has not. Which row
-// does is decided by the row.
-template <FwdSpec kSpec, bool kEvery>
+// Whose maxima a look at a block raises.
+enum class Looking : u8 {
+  every,   // of all rows that have outgrown theirs
+  open,    // of those that have none, or a far one
+  growing  // also of those that grow beyond kMostGrowthAgain: others come out as with `open`, to the last bit
+};
+
+// Moves the rows whose maxima this key block outgrows. That some row moves is decided by the warp, from the lanes'
+// parts: where none has outgrown the row's maximum, the row has not. Which row does is decided by the row.
+template <FwdSpec kSpec, Looking kLooking>
 FOVEA_INLINE void raise_maxima(FwdMmaWarp<kSpec>& warp, const FwdScores<kSpec>& s, const FwdParams& p) {
   const f32 scale_log2 = exponent_scale<kSpec>(p);
-  const auto looks = [&](f32 max) { return kEvery || unsettled<kSpec.element>(max, scale_log2); };
+  const auto open = [&](f32 max) { return kLooking == Looking::every || unsettled<kSpec.element>(max, scale_log2); };
   Array<Array<f32, 2>, FwdMmaWarp<kSpec>::kRowBlocks> seen;
   bool some = false;
   for_each_row<kSpec>(0, [&](i32 block, i32 half, i32) {
     const f32 max = warp.stats[block].max[half];
-    seen[block][half] = looks(max) ? lane_maximum(s[block], half, max) : max;
+    seen[block][half] = kLooking == Looking::growing || open(max) ? lane_maximum(s[block], half, max) : max;
     some = some || outgrown(seen[block][half], max, scale_log2);
   });
   if (!isa::vote_any(some)) return;
-  bool open = false;
+  bool some_open = false;
   for_each_row<kSpec>(0, [&](i32 block, i32 half, i32) {
-    raise_row(warp, block, half, quad_max(seen[block][half]), scale_log2);
-    open = open || looks(warp.stats[block].max[half]);
+    const f32 max = warp.stats[block].max[half];
+    const f32 largest = quad_max(seen[block][half]);
+    const bool grows = kLooking == Looking::growing && (largest - max) * scale_log2 > kMostGrowthAgain;
+    raise_row(warp, block, half, grows || open(max) ? largest : max, scale_log2);
+    some_open = some_open || open(warp.stats[block].max[half]);
   });
-  if (!kEvery) warp.looks = isa::redux_or(open ? 1U : 0U) != 0U;
+  if (kLooking == Looking::open) warp.looks = isa::redux_or(some_open ? 1U : 0U) != 0U;
 }
 
 // The same behind a block that nobody looked at, from the rows' sums.

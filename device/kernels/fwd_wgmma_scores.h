@@ -59,16 +59,24 @@ FOVEA_INLINE Maxima unmoved() {
   return maxima;
 }
 
-// kEvery: of every row that has outgrown its maximum; otherwise of those that have none, or a far one.
-template <Element kElement, bool kEvery, i32 kColumns>
+// How far, in powers of two, the weights of a block may grow beyond a maximum that moves afterwards: they and their
+// sums are finite. A row that grows further is lost, and its tile runs again with a look at every block.
+inline constexpr f32 kMostGrowth = 116.0F;
+
+// Of rows that have no maximum, or a far one. kAgain: in a tile that runs again, also of rows that this block would
+// take beyond kMostGrowth; all others come out as they did before, to the last bit.
+template <Element kElement, bool kAgain, i32 kColumns>
 FOVEA_INLINE Maxima raised_maxima(const WgmmaAcc<kColumns>& s, WgmmaRows& rows, f32 scale) {
   RowStats& stats = rows.stats;
-  const auto open = [&](i32 half) { return kEvery || unsettled<kElement>(stats.max[half], scale); };
+  const auto open = [&](i32 half) { return unsettled<kElement>(stats.max[half], scale); };
+  const auto takes = [&](i32 half, f32 seen) {
+    return open(half) || (kAgain && (seen - stats.max[half]) * scale > kMostGrowth);
+  };
   Array<f32, 2> seen;
   bool some = false;
   FOVEA_UNROLL
   for (i32 half = 0; half < 2; ++half) {
-    seen[half] = open(half) ? lane_maximum(s, half) : stats.max[half];
+    seen[half] = kAgain || open(half) ? lane_maximum(s, half) : stats.max[half];
     some = some || outgrown(seen[half], stats.max[half], scale);
   }
   Maxima maxima{};
@@ -77,10 +85,11 @@ FOVEA_INLINE Maxima raised_maxima(const WgmmaAcc<kColumns>& s, WgmmaRows& rows, 
   if (maxima.moved) {
     FOVEA_UNROLL
     for (i32 half = 0; half < 2; ++half) {
-      maxima.factor[half] = raise_max(stats, half, quad_max(seen[half]), scale);
+      const f32 largest = quad_max(seen[half]);
+      maxima.factor[half] = raise_max(stats, half, takes(half, largest) ? largest : stats.max[half], scale);
     }
     rows.shift = shift_of<kElement>(stats, scale);
-    if (!kEvery) rows.unsettled = isa::redux_or(open(0) || open(1) ? 1U : 0U) != 0U;
+    if (!kAgain) rows.unsettled = isa::redux_or(open(0) || open(1) ? 1U : 0U) != 0U;
   }
   return maxima;
 }
@@ -115,20 +124,20 @@ FOVEA_INLINE Array<f32, 2> weigh_scores(WgmmaAcc<kColumns>& s, const WgmmaRows& 
 template <i32 kColumns>
 inline constexpr f32 kLargestSum = static_cast<f32>(kColumns / 4) * kLargestWeight;
 
-// For blocks that were weighed against maxima of earlier ones, without a look at their own: where the sums of a row say
-// that its scores have outgrown the maximum, the row takes a new one, and its weights shrink. Weights beyond the range
-// of fp32 leave sums that are not finite, and the tile runs again.
+// For blocks that were weighed against maxima of earlier ones: where the sums of a row say that its scores have
+// outgrown the maximum, the row takes a new one, and its weights shrink. Beyond kMostGrowth the row is lost.
 template <Element kElement, i32 kColumns>
 FOVEA_INLINE void raise_outgrown_maxima(WgmmaAcc<kColumns>& s, WgmmaRows& rows, Array<f32, 2>& sums, Maxima& maxima,
                                         f32 scale) {
   if (!isa::vote_any(isa::max(sums[0], sums[1]) > kLargestSum<kColumns>)) return;
   FOVEA_UNROLL
   for (i32 half = 0; half < 2; ++half) {
-    const f32 above = isa::lg2_approx_ftz(quad_max(lane_maximum(s, half))) * isa::rcp_approx_ftz(scale);
+    const f32 growth = isa::lg2_approx_ftz(quad_max(lane_maximum(s, half)));
     const bool moves = quad_max(sums[half]) > kLargestSum<kColumns>;
     const f32 before = rows.stats.max[half];
-    const f32 factor = raise_max(rows.stats, half, moves ? before + above : before, scale);
-    sums[half] *= factor;
+    const f32 seen = before + growth * isa::rcp_approx_ftz(scale);
+    const f32 factor = raise_max(rows.stats, half, moves ? seen : before, scale);
+    sums[half] = growth > kMostGrowth ? kQuietNaN : sums[half] * factor;
     FOVEA_UNROLL
     for (i32 i = 0; i < kColumns / 4; ++i) s.at(i / 2, half, i % 2) *= factor;
     maxima.factor[half] = maxima.moved ? maxima.factor[half] * factor : factor;

@@ -54,8 +54,7 @@ void write_parts(FwdParams& params, const Plan& plan, const ForwardOperands& ope
 FwdParams make_fwd_params(const Plan& plan, const ForwardOperands& operands, float* parts) {
   const Problem& p = plan.problem;
   const std::int64_t diagonal = p.has_offset ? p.q_offset - p.kv_offset : 0;
-  std::int64_t right = kFarKeys;
-  if (p.causal) right = diagonal;
+  std::int64_t right = p.causal ? diagonal : std::int64_t{kFarKeys};
   if (p.has_window_right) right = std::min(right, diagonal + p.window_right);
   const double scale_log2 = static_cast<double>(p.softmax_scale) * std::numbers::log2e;
   FwdParams params{

@@ -59,6 +59,18 @@ TEST(GrowingScores, Plain) {
   });
 }
 
+// Weights that grow before they are rescaled leave no room for large V.
+TEST(GrowingScores, LargeValues) {
+  for (const std::int64_t head_dim : {64, 128, 256}) {
+    for (const Growth& growth : {Growth{40, false}, Growth{70, true}}) {
+      SCOPED_TRACE(testing::Message() << "head dim " << head_dim << ", " << growth.nats);
+      const GrowingInputs in(FOVEA_BF16, head_dim, growth);
+      in.v.normal(3, 0x1p70);
+      Attention(in.q, in.k, in.v).scale(1.0F).expect_reference();
+    }
+  }
+}
+
 TEST(GrowingScores, ViewsAndSoftcap) {
   for_each_growth([](const GrowingInputs& in) {
     const Tensor mask = Tensor(FOVEA_BOOL, {1, 1, kGrowingRows, kGrowingKeys}).fill([](auto, auto, auto i, auto j) {
