@@ -93,10 +93,10 @@ FOVEA_INLINE bool is_far(f32 max, f32 scale_log2) {
   return !(isa::max(exponent, -exponent) < kFar);
 }
 
-// Whether a row still looks for a maximum that weights can be taken against.
-template <Element kElement>
+// Whether a row looks for its maximum in every block: it has none, or one whose product with the scale rounds by half a
+// power of two or more, so that weights do not say how far scores have grown.
 FOVEA_INLINE bool unsettled(f32 max, f32 scale_log2) {
-  return max == kMinusInfinity || is_far<kElement>(max, scale_log2);
+  return max == kMinusInfinity || is_far<Element::fp16>(max, scale_log2);
 }
 
 // The maximum itself where it is far, else 0: what a rerun subtracts from scores first, exactly where they are near it.

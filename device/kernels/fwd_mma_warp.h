@@ -26,8 +26,8 @@ struct FwdMmaWarp {
   static constexpr i32 kOutTiles = kSpec.head_dim_v / 8;
   Array<Array<FragC, kOutTiles>, kRowBlocks> o;
   Array<RowStats, kRowBlocks> stats;
-  // Whether blocks are looked at for maxima: where weights have no room to grow always, else while some row of the warp
-  // has none, or a far one.
+  // Whether blocks are looked at for maxima, as some row of the warp is unsettled. Where weights have no room to grow
+  // they always are.
   bool looks;
 };
 
@@ -169,7 +169,7 @@ FOVEA_INLINE void raise_row(FwdMmaWarp<kSpec>& warp, i32 block, i32 half, f32 se
 // Whose maxima a look at a block raises.
 enum class Looking : u8 {
   every,   // of all rows that have outgrown theirs
-  open,    // of those that have none, or a far one
+  open,    // of those that are unsettled
   growing  // also of those that grow beyond kMostGrowthAgain: others come out as with `open`, to the last bit
 };
 
@@ -178,7 +178,7 @@ enum class Looking : u8 {
 template <FwdSpec kSpec, Looking kLooking>
 FOVEA_INLINE void raise_maxima(FwdMmaWarp<kSpec>& warp, const FwdScores<kSpec>& s, const FwdParams& p) {
   const f32 scale_log2 = exponent_scale<kSpec>(p);
-  const auto open = [&](f32 max) { return kLooking == Looking::every || unsettled<kSpec.element>(max, scale_log2); };
+  const auto open = [&](f32 max) { return kLooking == Looking::every || unsettled(max, scale_log2); };
   Array<Array<f32, 2>, FwdMmaWarp<kSpec>::kRowBlocks> seen;
   bool some = false;
   for_each_row<kSpec>(0, [&](i32 block, i32 half, i32) {
@@ -210,7 +210,8 @@ FOVEA_INLINE void raise_outgrown_maxima(FwdMmaWarp<kSpec>& warp, const FwdParams
     const f32 sum = quad_max(warp.stats[block].sum[half]);
     const f32 above = isa::lg2_approx_ftz(sum) * isa::rcp_approx_ftz(scale_log2);
     const f32 max = warp.stats[block].max[half];
-    raise_row(warp, block, half, sum > kLargestRunningSum ? max + above : max, scale_log2);
+    const bool moves = sum > kLargestRunningSum && !unsettled(max, scale_log2);
+    raise_row(warp, block, half, moves ? max + above : max, scale_log2);
   });
 }
 

@@ -29,7 +29,7 @@ FOVEA_INLINE void transform_scores(WgmmaAcc<kColumns>& s, const FwdParams& p) {
 }
 
 // The lane's two rows: RowStats, and what goes off the exponents of their weights, which changes with the maximum
-// alone; whether some row of the warp has no maximum yet, or one that is far.
+// alone; whether some row of the warp is unsettled.
 struct WgmmaRows {
   RowStats stats;
   Array<f32, 2> shift;
@@ -63,12 +63,12 @@ FOVEA_INLINE Maxima unmoved() {
 // sums are finite. A row that grows further is lost, and its tile runs again with a look at every block.
 inline constexpr f32 kMostGrowth = 116.0F;
 
-// Of rows that have no maximum, or a far one. kAgain: in a tile that runs again, also of rows that this block would
+// Of unsettled rows. kAgain: in a tile that runs again, also of rows that this block would
 // take beyond kMostGrowth; all others come out as they did before, to the last bit.
 template <Element kElement, bool kAgain, i32 kColumns>
 FOVEA_INLINE Maxima raised_maxima(const WgmmaAcc<kColumns>& s, WgmmaRows& rows, f32 scale) {
   RowStats& stats = rows.stats;
-  const auto open = [&](i32 half) { return unsettled<kElement>(stats.max[half], scale); };
+  const auto open = [&](i32 half) { return unsettled(stats.max[half], scale); };
   const auto takes = [&](i32 half, f32 seen) {
     return open(half) || (kAgain && (seen - stats.max[half]) * scale > kMostGrowth);
   };
@@ -133,11 +133,12 @@ FOVEA_INLINE void raise_outgrown_maxima(WgmmaAcc<kColumns>& s, WgmmaRows& rows, 
   FOVEA_UNROLL
   for (i32 half = 0; half < 2; ++half) {
     const f32 growth = isa::lg2_approx_ftz(quad_max(lane_maximum(s, half)));
-    const bool moves = quad_max(sums[half]) > kLargestSum<kColumns>;
     const f32 before = rows.stats.max[half];
+    const f32 most = unsettled(before, scale) ? -kMinusInfinity : kLargestSum<kColumns>;
+    const bool moves = quad_max(sums[half]) > most;
     const f32 seen = before + growth * isa::rcp_approx_ftz(scale);
     const f32 factor = raise_max(rows.stats, half, moves ? seen : before, scale);
-    sums[half] = growth > kMostGrowth ? kQuietNaN : sums[half] * factor;
+    sums[half] = moves && growth > kMostGrowth ? kQuietNaN : sums[half] * factor;
     FOVEA_UNROLL
     for (i32 i = 0; i < kColumns / 4; ++i) s.at(i / 2, half, i % 2) *= factor;
     maxima.factor[half] = maxima.moved ? maxima.factor[half] * factor : factor;
