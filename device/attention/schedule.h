@@ -1,6 +1,7 @@
-// Which tile a CTA computes. Tiles of heads whose K and V fit the level-2 cache together run at about the same time;
-// within such a group the last query tiles come first, because under a causal band they have the most keys (longest
-// processing time first). The splits of a tile are neighbours. One linear grid: no dimension is limited to 65,535.
+// Which tile a CTA computes. Heads go in groups, one behind the other, so that several CTAs work on the same K and V at
+// about the same time (src/plan/tile_order.h); within a group the last query tiles come first, because under a causal
+// band they have the most keys (longest processing time first). The splits of a tile are neighbours. One linear grid:
+// no dimension is limited to 65,535.
 #pragma once
 
 #include "attention/sequence.h"

@@ -54,7 +54,7 @@ struct FwdParams {
   i32 seqlen_q, seqlen_kv;        // rows of storage of a batch entry; varlen: of all sequences together
   i32 head_dim_qk, head_dim_v;
   i32 tiles_m;          // tiles of one head and batch entry; varlen: of one head, at least one per sequence
-  i32 heads_in_flight;  // (batch, head) pairs whose K and V share the level-2 cache; see attention/schedule.h
+  i32 heads_in_flight;  // (batch, head) pairs of a group; see attention/schedule.h
   i32 head_groups;      // of so many heads; the last has all that are left
   i32 num_splits;       // parts of the key range, each a CTA of its own
   i32 split_keys;  // keys per split, a multiple of tile_n; 0: the used keys of each sequence in equal parts. The last
