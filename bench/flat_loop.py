@@ -68,6 +68,7 @@ def describe(nvdisasm, cubin, report):
     counts = sass.summary(path)
     found |= {"instructions": len(instructions), "of a step": len(path)}
     found["FFMA that reuse an operand"] = sass.reusing(path, "FFMA")
+    found["LDL and STL of a step"] = counts.get("LDL", 0) + counts.get("STL", 0)
     return found | {f"of these {name}": counts.get(name, 0) for name in ("MUFU", "FMNMX", "FADD", "FFMA", "R2UR")}
 
 

@@ -93,10 +93,12 @@ FOVEA_INLINE bool is_far(f32 max, f32 scale_log2) {
   return !(isa::max(exponent, -exponent) < kFar);
 }
 
-// Whether a row looks for its maximum in every block: it has none, or one whose product with the scale rounds by half a
-// power of two or more, so that weights do not say how far scores have grown.
+// Whether a row looks for its maximum in every block. It has none; or one so low that it may be that of masked keys (an
+// additive mask of -1e4), which the first visible one outgrows beyond what weights can say; or one whose product with
+// the scale rounds by half a power of two or more, so that weights do not say how far scores have grown.
 FOVEA_INLINE bool unsettled(f32 max, f32 scale_log2) {
-  return max == kMinusInfinity || is_far<Element::fp16>(max, scale_log2);
+  const f32 exponent = max * scale_log2;
+  return !(exponent > -0x1p10F && exponent < 0x1p23F);
 }
 
 // The maximum itself where it is far, else 0: what a rerun subtracts from scores first, exactly where they are near it.

@@ -209,7 +209,7 @@ class FwdMma {
     }
     if (again) subtract_far_maxima<kSpec>(s, warp_, task_.p);
     value_product<kSpec>(warp_, s, VView<kSpec>(keys_.v_tile(slot_)), task_.p, again);
-    if constexpr (kSumsTell<kSpec>) raise_outgrown_maxima<kSpec>(warp_, task_.p);
+    if constexpr (kSumsTell<kSpec>) raise_outgrown_maxima<kSpec>(warp_, task_.p, again);
     advance();
   }
 

@@ -198,9 +198,11 @@ FOVEA_INLINE void raise_maxima(FwdMmaWarp<kSpec>& warp, const FwdScores<kSpec>& 
   if (kLooking == Looking::open) warp.looks = isa::redux_or(some_open ? 1U : 0U) != 0U;
 }
 
-// The same behind a block that nobody looked at, from the rows' sums.
+// The same behind a block that nobody looked at, from the rows' sums. A row that is lost by that gets a sum of NaN,
+// unless the tile runs again already: one whose sum is so large that its inverse may be none, or that must look at
+// every block from now on.
 template <FwdSpec kSpec>
-FOVEA_INLINE void raise_outgrown_maxima(FwdMmaWarp<kSpec>& warp, const FwdParams& p) {
+FOVEA_INLINE void raise_outgrown_maxima(FwdMmaWarp<kSpec>& warp, const FwdParams& p, bool again) {
   bool some = false;
   for_each_row<kSpec>(
       0, [&](i32 block, i32 half, i32) { some = some || warp.stats[block].sum[half] > kLargestRunningSum; });
@@ -212,6 +214,8 @@ FOVEA_INLINE void raise_outgrown_maxima(FwdMmaWarp<kSpec>& warp, const FwdParams
     const f32 max = warp.stats[block].max[half];
     const bool moves = sum > kLargestRunningSum && !unsettled(max, scale_log2);
     raise_row(warp, block, half, moves ? max + above : max, scale_log2);
+    const bool lost = moves && (sum > 0x1p116F || unsettled(warp.stats[block].max[half], scale_log2));
+    if (lost && !again) warp.stats[block].sum[half] = kQuietNaN;
   });
 }
 

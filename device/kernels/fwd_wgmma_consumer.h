@@ -193,7 +193,7 @@ class Consumer {
       --block_;
       Maxima maxima = raise_maxima<kClass>(step, kClass || rows_.unsettled);
       Array<f32, 2> sums = weigh<kClass>();
-      raise_outgrown_maxima<kSpec.element>(s_, rows_, sums, maxima, exponent_scale<kSpec>(p_.fwd));
+      raise_outgrown_maxima<kSpec.element, kClass>(s_, rows_, sums, maxima, exponent_scale<kSpec>(p_.fwd));
       add_sums(sums);
       // A basic block ends here: otherwise ptxas moves the exponentials behind the wait for the products with V.
       if (more(step + 1)) await_key(step + 1);

@@ -28,15 +28,15 @@ FOVEA_INLINE void transform_scores(WgmmaAcc<kColumns>& s, const FwdParams& p) {
   }
 }
 
-// The lane's two rows: RowStats, and what goes off the exponents of their weights, which changes with the maximum
-// alone; whether some row of the warp is unsettled.
+// The lane's two rows: what goes off the exponents of their weights, which changes with the maximum alone; RowStats;
+// whether some row of the warp is unsettled. In this order ptxas puts both shifts where fmas can reuse them.
 struct WgmmaRows {
-  RowStats stats;
   Array<f32, 2> shift;
+  RowStats stats;
   bool unsettled;
 };
 
-FOVEA_INLINE WgmmaRows no_keys_yet() { return {empty_rows(), {{0.0F, 0.0F}}, true}; }
+FOVEA_INLINE WgmmaRows no_keys_yet() { return {{{0.0F, 0.0F}}, empty_rows(), true}; }
 // `scale` takes scores to exponents. A row whose maximum is far gets no weights: what follows may be nearer, and if
 // nothing is, the tile runs again.
 template <Element kElement>
@@ -62,6 +62,7 @@ FOVEA_INLINE Maxima unmoved() {
 // How far, in powers of two, the weights of a block may grow beyond a maximum that moves afterwards: they and their
 // sums are finite. A row that grows further is lost, and its tile runs again with a look at every block.
 inline constexpr f32 kMostGrowth = 116.0F;
+FOVEA_INLINE f32 growth_of(f32 largest_weight) { return isa::lg2_approx_ftz(largest_weight); }
 
 // Of unsettled rows. kAgain: in a tile that runs again, also of rows that this block would
 // take beyond kMostGrowth; all others come out as they did before, to the last bit.
@@ -70,7 +71,7 @@ FOVEA_INLINE Maxima raised_maxima(const WgmmaAcc<kColumns>& s, WgmmaRows& rows, 
   RowStats& stats = rows.stats;
   const auto open = [&](i32 half) { return unsettled(stats.max[half], scale); };
   const auto takes = [&](i32 half, f32 seen) {
-    return open(half) || (kAgain && (seen - stats.max[half]) * scale > kMostGrowth);
+    return open(half) || (kAgain && growth_of(weight(seen, scale, rows.shift[half])) > kMostGrowth);
   };
   Array<f32, 2> seen;
   bool some = false;
@@ -125,20 +126,23 @@ template <i32 kColumns>
 inline constexpr f32 kLargestSum = static_cast<f32>(kColumns / 4) * kLargestWeight;
 
 // For blocks that were weighed against maxima of earlier ones: where the sums of a row say that its scores have
-// outgrown the maximum, the row takes a new one, and its weights shrink. Beyond kMostGrowth the row is lost.
-template <Element kElement, i32 kColumns>
+// outgrown the maximum, the row takes a new one, and its weights shrink. A row that is lost by that gets a sum of NaN:
+// one that grew beyond kMostGrowth or must look at every block from now on. kAgain: as for raised_maxima(), and no row
+// is lost.
+template <Element kElement, bool kAgain, i32 kColumns>
 FOVEA_INLINE void raise_outgrown_maxima(WgmmaAcc<kColumns>& s, WgmmaRows& rows, Array<f32, 2>& sums, Maxima& maxima,
                                         f32 scale) {
   if (!isa::vote_any(isa::max(sums[0], sums[1]) > kLargestSum<kColumns>)) return;
   FOVEA_UNROLL
   for (i32 half = 0; half < 2; ++half) {
-    const f32 growth = isa::lg2_approx_ftz(quad_max(lane_maximum(s, half)));
+    const f32 growth = growth_of(quad_max(lane_maximum(s, half)));
     const f32 before = rows.stats.max[half];
     const f32 most = unsettled(before, scale) ? -kMinusInfinity : kLargestSum<kColumns>;
     const bool moves = quad_max(sums[half]) > most;
     const f32 seen = before + growth * isa::rcp_approx_ftz(scale);
     const f32 factor = raise_max(rows.stats, half, moves ? seen : before, scale);
-    sums[half] = moves && growth > kMostGrowth ? kQuietNaN : sums[half] * factor;
+    const bool lost = !kAgain && moves && (growth > kMostGrowth || unsettled(rows.stats.max[half], scale));
+    sums[half] = lost ? kQuietNaN : sums[half] * factor;
     FOVEA_UNROLL
     for (i32 i = 0; i < kColumns / 4; ++i) s.at(i / 2, half, i % 2) *= factor;
     maxima.factor[half] = maxima.moved ? maxima.factor[half] * factor : factor;

@@ -71,6 +71,33 @@ TEST(GrowingScores, LargeValues) {
   }
 }
 
+// One key far above the others: its weight against their maximum, or the inverse of that, is at the end of fp32.
+TEST(GrowingScores, OneKeyAtTheEndOfTheRange) {
+  for (const std::int64_t head_dim : {64, 128, 192}) {
+    for (const fovea_dtype dtype : kHalfDtypes) {
+      for (const double nats : {80.0, 80.4, 80.5, 87.0, 87.4, 87.7, 88.0, 88.5, 89.0}) {
+        for (const std::int64_t key : {7, 300}) {
+          SCOPED_TRACE(testing::Message()
+                       << "head dim " << head_dim << ", " << fovea_dtype_name(dtype) << ", " << nats);
+          const GrowingInputs in(dtype, head_dim, Growth{0, false});
+          in.k.constant(0);
+          const Tensor bias =
+              Tensor(FOVEA_F32, {1, 1, kGrowingRows, kGrowingKeys}).fill([&](auto, auto, auto i, auto j) {
+                return j == key && i % 3 == 0 ? nats : 0.0;
+              });
+          Attention(in.q, in.k, in.v).scale(1.0F).bias(bias).expect_reference();
+          Attention(in.q, in.k, in.v)
+              .scale(1.0F)
+              .bias(bias.like(FOVEA_BF16).fill([&](auto, auto, auto i, auto j) {
+                return bias.at({0, 0, i, j});
+              }))
+              .expect_reference();
+        }
+      }
+    }
+  }
+}
+
 TEST(GrowingScores, ViewsAndSoftcap) {
   for_each_growth([](const GrowingInputs& in) {
     const Tensor mask = Tensor(FOVEA_BOOL, {1, 1, kGrowingRows, kGrowingKeys}).fill([](auto, auto, auto i, auto j) {

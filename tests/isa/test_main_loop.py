@@ -55,5 +55,13 @@ class MainLoop(unittest.TestCase):
                 self.assertLessEqual(flat_loop.describe(NVDISASM, *code)["of these R2UR"], UNIFORM)
 
 
+    def test_no_spills_in_a_step_with_biases(self):
+        for score in ("ScoreForm::biased", "ScoreForm::masked_biased"):
+            with self.subTest(score=score):
+                words = ("bf16, .out", "head_dim_v = 128", score, "wgmma")
+                found = flat_loop.describe(NVDISASM, *flat_loop.fwd_wgmma(NVRTC, CLI, words))
+                self.assertEqual(found["LDL and STL of a step"], 0)
+
+
 if __name__ == "__main__":
     unittest.main()

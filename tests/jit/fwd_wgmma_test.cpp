@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <regex>
 #include <string>
 #include <vector>
 
@@ -14,7 +15,15 @@
 namespace fovea::testing {
 namespace {
 
+// Of ptxas's report.
+int spilled_bytes(const std::string& report) {
+  std::smatch found;
+  return std::regex_search(report, found, std::regex("([0-9]+) bytes spill stores")) ? std::stoi(found[1]) : -1;
+}
+
 // Three consumers leave 160 registers to each and 32 to the producer, wide heads 40 to the producer: some words spill.
+// Biases of head dim 128 spill some behind the step loop (42, with a mask 114 bytes when this was written), which has
+// none: tests/isa/test_main_loop.py.
 TEST(FwdWgmmaSource, CompilesWithoutSerialProductsAndTwoConsumersWithoutSpills) {
   ScratchDirectory scratch;
   Jit jit(toy_config(scratch.path() + "/cache"), 0, embedded_bundle());
@@ -32,7 +41,9 @@ TEST(FwdWgmmaSource, CompilesWithoutSerialProductsAndTwoConsumersWithoutSpills) 
     if (!resources.value()) continue;  // this NVRTC prints none
     EXPECT_EQ(resources.value()->find("C75"), std::string::npos) << *resources.value();
     if (spec.tile_m == 192 || spec.head_dim_v > 128) continue;
-    EXPECT_NE(resources.value()->find(" 0 bytes spill stores"), std::string::npos) << *resources.value();
+    const int spilled = spilled_bytes(*resources.value());
+    EXPECT_GE(spilled, 0) << *resources.value();
+    EXPECT_LE(spilled, spec.bias_tiles && spec.head_dim_v == 128 ? 128 : 0) << *resources.value();
   }
 }
 

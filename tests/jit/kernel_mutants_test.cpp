@@ -172,8 +172,8 @@ const Mutant kMutants[] = {
      std::nullopt, Features::wgmma_growing},
     {"wgmma_outgrown_weights_not_shrunk", "device/kernels/fwd_wgmma_scores.h", "s.at(i / 2, half, i % 2) *= factor;",
      "s.at(i / 2, half, i % 2) *= 1.0F;", std::nullopt, Features::wgmma_growing},
-    {"wgmma_outgrown_sums_not_shrunk", "device/kernels/fwd_wgmma_scores.h", "kQuietNaN : sums[half] * factor;",
-     "kQuietNaN : sums[half];", std::nullopt, Features::wgmma_growing},
+    {"wgmma_outgrown_sums_not_shrunk", "device/kernels/fwd_wgmma_scores.h", "lost ? kQuietNaN : sums[half] * factor;",
+     "lost ? kQuietNaN : sums[half];", std::nullopt, Features::wgmma_growing},
     {"wgmma_sum_of_one_lane", "device/kernels/fwd_wgmma_consumer.h", "quad_sum(rows_.stats.sum[half])",
      "rows_.stats.sum[half]", std::nullopt, Features::wgmma},
 };
