@@ -73,9 +73,9 @@ TEST(GrowingScores, LargeValues) {
 
 // One key far above the others: its weight against their maximum, or the inverse of that, is at the end of fp32.
 TEST(GrowingScores, OneKeyAtTheEndOfTheRange) {
-  for (const std::int64_t head_dim : {64, 128, 192}) {
+  for (const std::int64_t head_dim : {64, 128}) {
     for (const fovea_dtype dtype : kHalfDtypes) {
-      for (const double nats : {80.0, 80.4, 80.5, 87.0, 87.4, 87.7, 88.0, 88.5, 89.0}) {
+      for (const double nats : {80.4, 87.4, 87.7, 88.5}) {
         for (const std::int64_t key : {7, 300}) {
           SCOPED_TRACE(testing::Message()
                        << "head dim " << head_dim << ", " << fovea_dtype_name(dtype) << ", " << nats);
