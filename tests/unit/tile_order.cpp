@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <functional>
 #include <numeric>
 #include <queue>
@@ -24,7 +25,8 @@ std::vector<std::int64_t> causal_weights(const TileOrder& order, const Grid& gri
   for (std::int64_t group = 0; group < order.head_groups; ++group) {
     const bool last = group == order.head_groups - 1;
     const std::int64_t heads = last ? grid.heads - group * order.heads_in_flight : order.heads_in_flight;
-    for (std::int64_t tile = grid.tiles_m; tile > 0; --tile) weights.insert(weights.end(), heads, tile);
+    for (std::int64_t tile = grid.tiles_m; tile > 0; --tile)
+      weights.insert(weights.end(), static_cast<std::size_t>(heads), tile);
   }
   return weights;
 }
