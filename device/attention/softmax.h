@@ -62,7 +62,7 @@ FOVEA_INLINE f32 natural_scale(const FwdParams& p) {
 // accumulated is rescaled. Weights stay below 2^8, far inside fp16 and fp32, and most blocks need no rescaling
 // (FlashAttention-4, conditional rescaling).
 inline constexpr f32 kRescaleSlack = 8.0F;
-inline constexpr f32 kLargestWeight = 0x1p8F;
+inline constexpr f32 kLargestWeight = static_cast<f32>(1 << static_cast<i32>(kRescaleSlack));
 
 // The lane's part of one row's maximum (half 0 or 1 of a block) over what was seen before and this key block.
 template <i32 kKeyTiles>

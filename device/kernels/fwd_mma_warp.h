@@ -151,6 +151,7 @@ FOVEA_INLINE void transform_scores(FwdScores<kSpec>& s, const FwdParams& p) {
 template <FwdSpec kSpec>
 inline constexpr bool kSumsTell = kSpec.element == Element::bf16;
 inline constexpr f32 kLargestRunningSum = 0x1p24F;
+inline constexpr f32 kLostSum = 0x1p116F;  // its inverse, by which the row would shrink, may be no normal number
 // In a tile that runs again a block that would take a row's weights further, in powers of two, moves the maximum before
 // they are multiplied with V: there may be no room left for the products.
 inline constexpr f32 kMostGrowthAgain = 24.0F;
@@ -199,8 +200,7 @@ FOVEA_INLINE void raise_maxima(FwdMmaWarp<kSpec>& warp, const FwdScores<kSpec>& 
 }
 
 // The same behind a block that nobody looked at, from the rows' sums. A row that is lost by that gets a sum of NaN,
-// unless the tile runs again already: one whose sum is so large that its inverse may be none, or that must look at
-// every block from now on.
+// unless the tile runs again already: one whose sum is beyond kLostSum, or that must look at every block from now on.
 template <FwdSpec kSpec>
 FOVEA_INLINE void raise_outgrown_maxima(FwdMmaWarp<kSpec>& warp, const FwdParams& p, bool again) {
   bool some = false;
@@ -214,7 +214,7 @@ FOVEA_INLINE void raise_outgrown_maxima(FwdMmaWarp<kSpec>& warp, const FwdParams
     const f32 max = warp.stats[block].max[half];
     const bool moves = sum > kLargestRunningSum && !unsettled(max, scale_log2);
     raise_row(warp, block, half, moves ? max + above : max, scale_log2);
-    const bool lost = moves && (sum > 0x1p116F || unsettled(warp.stats[block].max[half], scale_log2));
+    const bool lost = moves && (sum > kLostSum || unsettled(warp.stats[block].max[half], scale_log2));
     if (lost && !again) warp.stats[block].sum[half] = kQuietNaN;
   });
 }

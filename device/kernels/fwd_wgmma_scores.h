@@ -64,8 +64,8 @@ FOVEA_INLINE Maxima unmoved() {
 inline constexpr f32 kMostGrowth = 116.0F;
 FOVEA_INLINE f32 growth_of(f32 largest_weight) { return isa::lg2_approx_ftz(largest_weight); }
 
-// Of unsettled rows. kAgain: in a tile that runs again, also of rows that this block would
-// take beyond kMostGrowth; all others come out as they did before, to the last bit.
+// Of unsettled rows. kAgain: in a tile that runs again, also of rows that this block would take beyond kMostGrowth; all
+// others come out as they did before, to the last bit.
 template <Element kElement, bool kAgain, i32 kColumns>
 FOVEA_INLINE Maxima raised_maxima(const WgmmaAcc<kColumns>& s, WgmmaRows& rows, f32 scale) {
   RowStats& stats = rows.stats;

@@ -13,7 +13,6 @@ GpuCaps caps_of(const cuda::DeviceInfo& info) {
           .name = info.name,
           .sm = info.sm,
           .num_sms = info.num_sms,
-          .l2_bytes = info.l2_bytes,
           .smem_bytes = info.smem_bytes};
 }
 

@@ -24,12 +24,13 @@ std::int64_t last_group(const Grid& grid) {
 }  // namespace
 
 TileOrder tile_order(const Problem& problem, const Grid& grid) {
-  const bool even = !problem.causal && !problem.has_window_left && !problem.has_window_right;
+  const bool uneven = uneven_keys(problem);
   const std::int64_t wave = ceil_div(grid.ctas, std::max<std::int64_t>(grid.tiles_m, 1));
-  const std::int64_t wanted = even ? ceil_div(wave, grid.sharing) : std::max<std::int64_t>(grid.ctas / kCtasPerHead, 1);
+  const std::int64_t wanted =
+      uneven ? std::max<std::int64_t>(grid.ctas / kCtasPerHead, 1) : ceil_div(wave, grid.sharing);
   TileOrder order;
   order.heads_in_flight = std::clamp<std::int64_t>(wanted * grid.sharing, 1, std::max<std::int64_t>(grid.heads, 1));
-  const std::int64_t last = even ? 1 : last_group(grid);
+  const std::int64_t last = uneven ? last_group(grid) : 1;
   order.head_groups = std::max<std::int64_t>(grid.heads - last, 0) / order.heads_in_flight + 1;
   return order;
 }

@@ -33,8 +33,7 @@ const Widths& widths(const Problem& p) {
 }
 
 const WgmmaTuning& tuning_for(const Problem& p) {
-  const bool even = !p.causal && !p.has_window_left && !p.has_window_right;
-  const WgmmaKeys keys = even ? WgmmaKeys::even : WgmmaKeys::uneven;
+  const WgmmaKeys keys = uneven_keys(p) ? WgmmaKeys::uneven : WgmmaKeys::even;
   using enum WgmmaViews;
   const bool biased = p.bias != HeadMode::absent;
   const WgmmaViews views = p.mask == HeadMode::absent ? (biased ? bias : none) : (biased ? both : mask);
@@ -42,8 +41,8 @@ const WgmmaTuning& tuning_for(const Problem& p) {
       p.q_layout == QLayout::varlen ? p.total_q / std::max<std::int64_t>(p.batch, 1) : p.seqlen_q;
   const Widths& width = widths(p);
   return *std::find_if(kWgmmaTuning.begin(), kWgmmaTuning.end() - 1, [&](const WgmmaTuning& t) {
-    return t.keys == keys && t.views == views && width.qk <= t.max_head_dim && width.v <= t.max_head_dim_v &&
-           queries >= t.min_queries;
+    return (t.keys == keys || t.keys == WgmmaKeys::any) && t.views == views && width.qk <= t.max_head_dim &&
+           width.v <= t.max_head_dim_v && queries >= t.min_queries;
   });
 }
 

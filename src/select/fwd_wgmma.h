@@ -9,8 +9,7 @@ namespace fovea {
 
 Verdict supports_fwd_wgmma(const Problem& problem, const Caps& caps);
 
-// For a problem that supports_fwd_wgmma() serves: its spec; whether TMA can bring its pages `keys` keys at a
-// time.
+// For a problem that supports_fwd_wgmma() serves: its spec; whether TMA can bring its pages `keys` keys at a time.
 FwdSpec fwd_wgmma_spec(const Problem& problem);
 bool fwd_wgmma_pages_fit(const Problem& problem, std::int64_t keys);
 

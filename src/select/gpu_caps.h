@@ -14,7 +14,6 @@ struct GpuCaps {
   std::string name;    // "NVIDIA H100 80GB HBM3", or "model"
   int sm = 0;          // 80, 86, 89, 90, 100, 120
   int num_sms = 0;
-  std::int64_t l2_bytes = 0;
   std::int64_t smem_bytes = 0;  // per CTA, opted in
 };
 

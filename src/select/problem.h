@@ -60,6 +60,9 @@ struct Problem {
   bool operator==(const Problem&) const = default;
 };
 
+// Whether causal or window rules leave different parts of a sequence's keys to its queries.
+inline bool uneven_keys(const Problem& p) { return p.causal || p.has_window_left || p.has_window_right; }
+
 std::string to_string(const Problem& problem);
 // FNV-1a over every field; equal Problems have equal digests.
 std::uint64_t digest(const Problem& problem);

@@ -19,7 +19,6 @@ CUresult query(const Driver& driver, CUdevice handle, DeviceInfo& info) {
 
   int major = 0;
   int minor = 0;
-  int l2 = 0;
   int smem_per_sm = 0;
   int smem = 0;
   const std::pair<CUdevice_attribute, int*> wanted[] = {
@@ -28,7 +27,6 @@ CUresult query(const Driver& driver, CUdevice handle, DeviceInfo& info) {
       {CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, &info.num_sms},
       {CU_DEVICE_ATTRIBUTE_CLOCK_RATE, &info.clock_khz},
       {CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR, &info.registers_per_sm},
-      {CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, &l2},
       {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR, &smem_per_sm},
       {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, &smem},
   };
@@ -36,7 +34,6 @@ CUresult query(const Driver& driver, CUdevice handle, DeviceInfo& info) {
     if (const CUresult bad = driver.cuDeviceGetAttribute(value, which, handle)) return bad;
   }
   info.sm = 10 * major + minor;
-  info.l2_bytes = l2;
   info.smem_per_sm_bytes = smem_per_sm;
   info.smem_bytes = smem;
   return CUDA_SUCCESS;

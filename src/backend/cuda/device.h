@@ -20,7 +20,6 @@ struct DeviceInfo {
   int num_sms = 0;
   int clock_khz = 0;
   int registers_per_sm = 0;
-  std::int64_t l2_bytes = 0;
   std::int64_t memory_bytes = 0;
   std::int64_t smem_per_sm_bytes = 0;
   std::int64_t smem_bytes = 0;  // per CTA, opted in
