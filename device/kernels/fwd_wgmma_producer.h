@@ -48,20 +48,22 @@ FOVEA_INLINE void load_pages(SmemPtr tile, const TensorMap* map, SmemPtr full, i
 }
 
 // The ids of a CTA's tiles: its own index, then what the counter gives next, or every gridDim-th without a counter.
-// The last CTA to find none leaves the counter as it was. Lane 0 asks; an answer is awaited one tile later.
+// The last CTA to find none leaves the counter as it was. Lane 0 asks; an answer is awaited one tile later, so nothing
+// is computed from it before.
 class TileQueue {
  public:
   FOVEA_INLINE explicit TileQueue(const FwdWgmmaParams& p) : p_(p), next_(isa::ctaid_x()) {}
 
   FOVEA_INLINE bool take(u32& id) {
-    id = isa::shfl_idx(next_, 0U);
-    const bool some = id < p_.tiles;
     const u32 ctas = isa::nctaid_x();
+    id = isa::shfl_idx(next_, 0U) + first_;
+    first_ = ctas;
+    const bool some = id < p_.tiles;
     if (p_.counter == nullptr) {
-      next_ = id + ctas;
+      next_ = id;
     } else if (isa::laneid() == 0) {
       if (some) {
-        next_ = ctas + isa::atom_add_global(p_.counter, 1U);
+        next_ = isa::atom_add_global(p_.counter, 1U);
       } else if (isa::atom_inc_global(p_.counter + 1, ctas - 1U) == ctas - 1U) {
         isa::st_global<u32>(p_.counter, 0U);
       }
@@ -71,7 +73,8 @@ class TileQueue {
 
  private:
   const FwdWgmmaParams& p_;
-  u32 next_;
+  u32 next_;       // without first_
+  u32 first_ = 0;  // the first id that the counter gives
 };
 
 // Runs over the keys of a tile that has to run again: one for each class of V elements; see value_classes.h.
