@@ -7,11 +7,12 @@
 #include "kernels/fwd_wgmma_consumer.h"
 #include "kernels/fwd_wgmma_mask.h"
 #include "kernels/fwd_wgmma_producer.h"
+#include "kernels/fwd_wgmma_sender.h"
 
 namespace fovea::kernels {
 
-// 128 threads of the producer, of which one warp works and three look at a mask where there is one, then the consumers.
-// Registers go from the first to the others.
+// 128 threads of the producer, of which one warp works, and the others look at a mask or send output; then the
+// consumers. Registers go from the first to the others.
 template <FwdSpec kSpec>
 FOVEA_INLINE void fwd_wgmma(const FwdWgmmaParams& p) {
   static_assert(well_formed(kSpec) && kSpec.family == Family::wgmma);
@@ -32,6 +33,9 @@ FOVEA_INLINE void fwd_wgmma(const FwdWgmmaParams& p) {
       Producer<kSpec>(p, ring).run();
     } else if constexpr (kMasked) {
       MaskScanner<kSpec>(p, ring, isa::tid_x() - 32U).run();
+    } else if constexpr (kSpec.sends_apart()) {
+      const u32 group = isa::tid_x() / 32U - 1U;
+      if (group < static_cast<u32>(kSpec.tile_m) / 64U) Sender<kSpec>(p, ring, group).run();
     }
   } else {
     isa::setmaxnreg_inc<(kThree ? 160 : (kWide ? 232 : (kMasked ? 208 : 216)))>();

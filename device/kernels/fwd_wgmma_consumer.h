@@ -10,6 +10,7 @@
 #include "kernels/fwd_wgmma_mask.h"
 #include "kernels/fwd_wgmma_output.h"
 #include "kernels/fwd_wgmma_scores.h"
+#include "kernels/fwd_wgmma_sender.h"
 
 namespace fovea::kernels {
 
@@ -25,7 +26,7 @@ class Consumer {
 
  public:
   FOVEA_INLINE Consumer(const FwdWgmmaParams& p, const WgmmaRing<kSpec>& ring, u32 group)
-      : p_(p), ring_(ring), group_(static_cast<u32>(uniform(static_cast<i32>(group)))) {}
+      : p_(p), ring_(ring), group_(static_cast<u32>(uniform(static_cast<i32>(group)))), out_(ring, group_) {}
 
   FOVEA_INLINE void run() {
     TurnKind next = begin_turn();
@@ -51,7 +52,8 @@ class Consumer {
       // What comes in front of a redo was for nothing: the tile before it runs again first.
       if (next != TurnKind::redo) finish(ended.turn, kind == TurnKind::redo);
     }
-    if (kSpec.stages_out() && isa::elect_sync()) isa::bulk_wait_group_read<0>();
+    if (kSpec.sends_apart()) out_.end();
+    if (kSpec.stages_out() && !kSpec.sends_apart() && isa::elect_sync()) isa::bulk_wait_group_read<0>();
   }
 
  private:
@@ -64,20 +66,13 @@ class Consumer {
   static constexpr bool kOwnBlocks = kSpec.own_blocks();
   static constexpr bool kWide = kSpec.head_dim_v > 192;
 
-  // Those of a tile's blocks that the warpgroup's rows see; in a redo all of them, as everybody works on V.
-  FOVEA_INLINE KeyBlocks own_blocks(const WgmmaWork& work, TurnKind kind) const {
-    if (!kOwnBlocks || kind == TurnKind::redo) return work.blocks;
-    const i32 first_query = work.tile.row0 + static_cast<i32>(64U * group_);
-    const i32 last_query = min(first_query + 63, work.seq.q_used - 1);
-    return key_blocks<kSpec.tile_n>(work.seq, first_query, last_query, 0, work.seq.kv_used);
-  }
-
   // Waits for the turn's tile and takes what the loop needs of it.
   FOVEA_INLINE TurnKind begin_turn() {
     isa::mbarrier_wait_parity(ring_.q_full(turn_), ring_.turn_parity(turn_));
     const auto work = ld_shared_object<WgmmaWork>(ring_.work(turn_));
     const auto kind = static_cast<TurnKind>(uniform(static_cast<i32>(work.kind)));
-    blocks_ = own_blocks(work, kind);
+    blocks_ = work.blocks;
+    if (kOwnBlocks && kind != TurnKind::redo) blocks_ = ld_shared_object<KeyBlocks>(ring_.own_blocks(turn_, group_));
     blocks_.first = uniform(blocks_.first);
     blocks_.last = uniform(blocks_.last);
     before_ = kOwnBlocks ? uniform(work.blocks.last - (some_keys() ? blocks_.last : work.blocks.first)) : 0;
@@ -129,8 +124,12 @@ class Consumer {
   }
   // Of a turn whose rows have ended. `again`: over what an earlier turn wrote.
   FOVEA_INLINE void finish(i32 turn, bool again) {
-    if (kSpec.stages_out()) free_staging(again);
-    const bool finite = write(turn);
+    if constexpr (kSpec.sends_apart()) {
+      out_.await_empty();
+    } else {
+      if (kSpec.stages_out()) free_staging(again);
+    }
+    const bool finite = write(turn, again);
     unsettled_ = !again;
     if (!again) ring_.give_verdict(run_++, 4U * group_ + warp(), isa::vote_any(!finite));
   }
@@ -215,15 +214,17 @@ class Consumer {
 
   FOVEA_INLINE void await_key(i32 step) const { isa::mbarrier_wait_parity(ring_.k_full(step), ring_.parity(step)); }
   // Of the turn. The descriptor is what is made uniform, not the turn alone: ptxas then keeps the loop's counter in
-  // uniform registers as well.
+  // uniform registers as well. With wide rows it begins at the consumer's own: otherwise ptxas keeps the consumer's
+  // offset for every 16 columns, in registers per lane.
   FOVEA_INLINE Q q_tile() const {
-    Q q(ring_.q_tile(turn_));
+    Q q(ring_.q_tile(turn_) + (kWide ? 64U * group_ * SmemTile::kRowBytes : 0U));
     q.low = static_cast<u32>(uniform(static_cast<i32>(q.low)));
     return q;
   }
   FOVEA_INLINE void issue_scores(const Q& q, i32 step) {
     isa::wgmma_fence();
-    product<kSpec.element>(s_, q, 64U * group_, WgmmaOperand<kSpec.k_tile(), Major::k>(ring_.k_tile(step)));
+    product<kSpec.element>(s_, q, kWide ? 0U : 64U * group_,
+                           WgmmaOperand<kSpec.k_tile(), Major::k>(ring_.k_tile(step)));
     isa::wgmma_commit_group();
   }
   template <bool kClass>
@@ -331,36 +332,45 @@ class Consumer {
   // out and lse of a turn's tile; whether the lane's part is finite. lse comes last: the fence in front of TMA's reads
   // would wait for it. No lane returns early: ptxas would take all that follows for divergent code, and keep loop
   // counters and descriptors per lane.
-  FOVEA_INLINE bool write(i32 turn) {
-    const FwdParams& p = p_.fwd;
-    const auto work = ld_shared_object<WgmmaWork>(ring_.work(turn));
+  FOVEA_INLINE bool write(i32 turn, bool again) {
+    const auto rows = ld_shared_object<TileRows>(ring_.rows(turn));
     FOVEA_UNROLL
     for (i32 half = 0; half < 2; ++half) {  // other rows hold what Q's storage holds: anything
-      if (work.tile.row0 + lane_row() + 8 * half >= work.seq.q_used) ends_[half] = kEmptyRow;
+      if (lane_row() + 8 * half >= rows.used) ends_[half] = kEmptyRow;
     }
-    if (isa::vote_any(work.tile.row0 + lane_row() + 8 >= work.seq.q_used)) {
+    const u32 warp_row = 64U * group_ + 16U * warp();
+    if (static_cast<i32>(warp_row) + 16 > rows.used) {
       FOVEA_UNROLL
       for (i32 i = 0; i < 4 * kOutTiles; ++i) {
-        if (work.tile.row0 + lane_row() + 8 * (i / 2 % 2) >= work.seq.q_used) o_.reg[i] = 0.0F;
+        if (lane_row() + 8 * (i / 2 % 2) >= rows.used) o_.reg[i] = 0.0F;
       }
     }
     shrink({{ends_[0].factor, ends_[1].factor}});
-    const u32 warp_row = 64U * group_ + 16U * warp();
-    bool finite;
-    if constexpr (kSpec.stages_out()) {
-      const SmemPtr staged = ring_.out_tile() + warp_row / 16U * kWarpOut<kSpec>.bytes();
-      finite = store_rows<kSpec>(p_, work, staged, static_cast<i32>(warp_row), o_);
-    } else {
-      finite = store_rows_from_registers<kSpec>(p_, work, static_cast<i32>(warp_row), o_);
-    }
-    const RowPlace place = row_place<kSpec>(p, work.seq, work.tile, work.tile.row0 + lane_row());
-    f32* const first = lse_of(p, work.seq, work.tile, place);
+    const bool finite = hand_out(turn, warp_row, again);
     FOVEA_UNROLL
     for (i32 half = 0; half < 2; ++half) {
-      const bool stored = p.lse != nullptr && (isa::laneid() & 3U) == 0 && place.query + 8 * half < work.seq.q_rows;
-      if (stored) isa::st_global<f32>(first + 8 * half * p.lse_s, ends_[half].lse);
+      const i32 row = lane_row() + 8 * half;
+      const bool stored = rows.lse != nullptr && (isa::laneid() & 3U) == 0 && row < rows.stored;
+      if (stored) isa::st_global<f32>(rows.lse + row * p_.fwd.lse_s, ends_[half].lse);
     }
     return finite;
+  }
+  // The warp's rows, on the way that the spec has for them; whether the lane's part is finite.
+  FOVEA_INLINE bool hand_out(i32 turn, u32 warp_row, bool again) {
+    const SmemPtr staged = ring_.out_tile() + warp_row / 16U * kWarpOut<kSpec>.bytes();
+    if constexpr (kSpec.sends_apart()) {
+      PairFiniteness<kSpec.out> finiteness;
+      stage_rows<kSpec>(staged, 0, o_, finiteness);
+      out_.hand_over(turn, again);
+      return finiteness.all();
+    } else {
+      const auto work = ld_shared_object<WgmmaWork>(ring_.work(turn));
+      if constexpr (kSpec.stages_out()) {
+        return store_rows<kSpec>(p_, work, staged, static_cast<i32>(warp_row), o_);
+      } else {
+        return store_rows_from_registers<kSpec>(p_, work, static_cast<i32>(warp_row), o_);
+      }
+    }
   }
 
   const FwdWgmmaParams& p_;
@@ -376,6 +386,7 @@ class Consumer {
   bool last_ = false;                   // of the turn, as a mask says
   MaskRing<kSpec> mask_;                // kSpec.scans_mask() only
   BiasRing<kSpec> bias_;                // kSpec.bias_tiles only
+  OutQueue<kSpec> out_;                 // kSpec.sends_apart() only
   ValueClass class_ = ValueClass::all;  // of V elements that count
   WgmmaRows rows_;
   Array<RowResult, 2> ends_;  // of the lane's rows

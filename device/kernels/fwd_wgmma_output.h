@@ -85,6 +85,30 @@ FOVEA_INLINE bool store_rows_from_registers(const FwdWgmmaParams& p, const Wgmma
   return finiteness.all();
 }
 
+// A warp's rows on their way: those that the tensor, or the sequence in packed storage, has.
+template <FwdSpec kSpec>
+FOVEA_INLINE void begin_to_send(const FwdWgmmaParams& p, const WgmmaWork& work, const StagedRows& staged) {
+  if (p.fwd.cu_q == nullptr || staged.row + 16 <= work.seq.q_rows) {
+    if (isa::elect_sync() && staged.row < work.seq.q_rows) send_rows<kSpec>(p, work, staged);
+  } else {  // the rows behind are the next sequence's
+    copy_rows<kSpec>(p, work, staged);
+  }
+}
+
+// Columns from `col` on into the warp's part of shared memory, as many as it has room for.
+template <FwdSpec kSpec>
+FOVEA_INLINE void stage_rows(SmemPtr staged, i32 col, const WgmmaAcc<kSpec.head_dim_v>& o,
+                             PairFiniteness<kSpec.out>& finiteness) {
+  const LdmatrixView<kWarpOut<kSpec>, LdmatrixPattern::a_row_major> view(staged);
+  FOVEA_UNROLL
+  for (i32 at = 0; at < min(kWarpOut<kSpec>.cols, kSpec.head_dim_v - col); at += 16) {
+    const FragA rows{as_a_operand<kSpec.out>(o, (col + at) / 16).reg};
+    finiteness.add(rows.reg);
+    store_matrix<Store::stmatrix>(view, 0, static_cast<u32>(at), rows);
+  }
+  isa::fence_proxy_async_shared_cta();
+}
+
 // `tile_row` is the warp's first in the tile, `staged` its part of shared memory, which is free. Returns whether the
 // lane's elements are finite.
 template <FwdSpec kSpec>
@@ -92,25 +116,13 @@ FOVEA_INLINE bool store_rows(const FwdWgmmaParams& p, const WgmmaWork& work, Sme
                              const WgmmaAcc<kSpec.head_dim_v>& o) {
   constexpr i32 kCols = kWarpOut<kSpec>.cols;
   const i32 first = work.tile.row0 + tile_row;
-  const LdmatrixView<kWarpOut<kSpec>, LdmatrixPattern::a_row_major> view(staged);
   PairFiniteness<kSpec.out> finiteness;
   FOVEA_UNROLL
   for (i32 col = 0; col < kSpec.head_dim_v; col += kCols) {
     if (col > 0) free_staging(false);
-    FOVEA_UNROLL
-    for (i32 at = 0; at < min(kCols, kSpec.head_dim_v - col); at += 16) {
-      const FragA rows{as_a_operand<kSpec.out>(o, (col + at) / 16).reg};
-      finiteness.add(rows.reg);
-      store_matrix<Store::stmatrix>(view, 0, static_cast<u32>(at), rows);
-    }
-    isa::fence_proxy_async_shared_cta();
+    stage_rows<kSpec>(staged, col, o, finiteness);
     isa::bar_warp_sync(0xffffffffU);
-    const StagedRows piece{staged, first, col};
-    if (p.fwd.cu_q == nullptr || first + 16 <= work.seq.q_rows) {
-      if (isa::elect_sync() && first < work.seq.q_rows) send_rows<kSpec>(p, work, piece);
-    } else {  // packed storage: the rows behind are the next sequence's
-      copy_rows<kSpec>(p, work, piece);
-    }
+    begin_to_send<kSpec>(p, work, {staged, first, col});
   }
   return finiteness.all();
 }

@@ -2,6 +2,7 @@
 // consumers as buffers allow.
 #pragma once
 
+#include "attention/epilogue.h"
 #include "attention/value_classes.h"
 #include "kernels/fwd_wgmma_bias.h"
 #include "kernels/fwd_wgmma_mask.h"
@@ -116,7 +117,11 @@ class Producer {
   FOVEA_INLINE void stage_next() {
     WgmmaWork work{};
     work.kind = find(work) ? TurnKind::run : TurnKind::end;
-    if (leader()) st_shared_object(ring_.work(turn_), work);
+    if (leader()) {
+      st_shared_object(ring_.work(turn_), work);
+      st_shared_object(ring_.rows(turn_), rows_of(work));
+    }
+    if constexpr (kSpec.own_blocks()) stage_own_blocks(work);
     staged_ = work.kind;
     staged_blocks_ = work.blocks.last - work.blocks.first;
   }
@@ -129,6 +134,25 @@ class Producer {
       return true;
     }
     return false;
+  }
+
+  // Of each consumer's 64 rows: a lane for each consumer finds them, the leader writes them.
+  FOVEA_INLINE void stage_own_blocks(const WgmmaWork& work) const {
+    const i32 first_query = work.tile.row0 + static_cast<i32>(64U * isa::laneid());
+    const i32 last_query = min(first_query + 63, work.seq.q_used - 1);
+    const KeyBlocks own = key_blocks<kSpec.tile_n>(work.seq, first_query, last_query, 0, work.seq.kv_used);
+    FOVEA_UNROLL
+    for (u32 group = 0; group < static_cast<u32>(kSpec.tile_m) / 64U; ++group) {
+      const auto of_group = [group](i32 x) { return static_cast<i32>(isa::shfl_idx(static_cast<u32>(x), group)); };
+      const KeyBlocks found{of_group(own.first), of_group(own.last), of_group(own.clean_first),
+                            of_group(own.clean_last)};
+      if (leader()) st_shared_object(ring_.own_blocks(turn_, group), found);
+    }
+  }
+  FOVEA_INLINE TileRows rows_of(const WgmmaWork& work) const {
+    const RowPlace first = row_place<kSpec>(p_.fwd, work.seq, work.tile, work.tile.row0);
+    f32* const lse = p_.fwd.lse == nullptr ? nullptr : lse_of(p_.fwd, work.seq, work.tile, first);
+    return {lse, work.seq.q_used - work.tile.row0, work.seq.q_rows - work.tile.row0};
   }
 
   // K and V of the tile whose Q was sent last, and Q of the next one. Each K goes before the V of the block before it,
@@ -246,6 +270,13 @@ class Producer {
 
   FOVEA_INLINE void copy_work(i32 from, i32 to) const {
     st_shared_object(ring_.work(to), ld_shared_object<WgmmaWork>(ring_.work(from)));
+    st_shared_object(ring_.rows(to), ld_shared_object<TileRows>(ring_.rows(from)));
+    if constexpr (kSpec.own_blocks()) {
+      FOVEA_UNROLL
+      for (u32 group = 0; group < static_cast<u32>(kSpec.tile_m) / 64U; ++group) {
+        st_shared_object(ring_.own_blocks(to, group), ld_shared_object<KeyBlocks>(ring_.own_blocks(from, group)));
+      }
+    }
   }
 
   // Begins a turn: Q of its tile. The words are there already.

@@ -13,6 +13,13 @@ namespace fovea::kernels {
 // run: a tile's first sums. redo: those of the tile before once more, per class of V elements. end: no more tiles.
 enum class TurnKind : u32 { run, redo, end };
 
+// The rows of a tile: lse of its first (null: not wanted), how many from there on are queries, and how many are
+// stored.
+struct alignas(16) TileRows {
+  f32* lse;
+  i32 used, stored;
+};
+
 // What a turn is about. The kind comes first: it is replaced alone.
 struct alignas(16) WgmmaWork {
   TurnKind kind;
@@ -51,8 +58,10 @@ class WgmmaRing {
   static_assert(kQTiles + 1 < kVerdicts && kQTiles + 4 < kWorks);
 
   // Byte offsets of 8-byte barriers, of the verdicts' words and of the tiles.
-  static constexpr u32 kQFull = 0, kQEmpty = 16, kVerdict = 32, kFull = 64, kEmpty = 128, kWords = 192, kWork = 384;
-  static_assert(kStages <= 4 && kConsumers <= 3 && kWork + kWorks * sizeof(WgmmaWork) <= kSmem.q);
+  static constexpr u32 kQFull = 0, kQEmpty = 16, kVerdict = 32, kFull = 64, kEmpty = 128, kWords = 192;
+  static constexpr u32 kOutFull = 384, kOutEmpty = 408, kOutWord = 432, kWork = 448;
+  static constexpr u32 kRows = kWork + kWorks * sizeof(WgmmaWork), kOwn = kRows + kWorks * sizeof(TileRows);
+  static_assert(kStages <= 4 && kConsumers <= 3 && kOwn + kWorks * kConsumers * sizeof(KeyBlocks) <= kSmem.q);
 
  public:
   FOVEA_INLINE explicit WgmmaRing(SmemPtr smem) : smem_(smem) {}
@@ -76,6 +85,11 @@ class WgmmaRing {
       isa::mbarrier_init(k_empty(i), kConsumers);
       isa::mbarrier_init(v_empty(i), kConsumers);
     }
+    FOVEA_UNROLL
+    for (u32 group = 0; group < kConsumers; ++group) {
+      isa::mbarrier_init(out_full(group), 128U);
+      isa::mbarrier_init(out_empty(group), 32U);
+    }
   }
 
   // Of a turn. Every warp of the consumers says when it has left the products with Q, and all it read of earlier turns.
@@ -85,8 +99,21 @@ class WgmmaRing {
   FOVEA_INLINE SmemPtr work(i32 turn) const {
     return smem_ + (kWork + static_cast<u32>(turn) % kWorks * static_cast<u32>(sizeof(WgmmaWork)));
   }
+  FOVEA_INLINE SmemPtr rows(i32 turn) const {
+    return smem_ + (kRows + static_cast<u32>(turn) % kWorks * static_cast<u32>(sizeof(TileRows)));
+  }
+  // The blocks that some row of a consumer sees, where kSpec.own_blocks().
+  FOVEA_INLINE SmemPtr own_blocks(i32 turn, u32 group) const {
+    const u32 index = static_cast<u32>(turn) % kWorks * kConsumers + group;
+    return smem_ + (kOwn + index * static_cast<u32>(sizeof(KeyBlocks)));
+  }
   FOVEA_INLINE SmemPtr q_tile(i32 turn) const { return smem_ + (kSmem.q + q_slot(turn) * kSpec.q_tile().bytes()); }
   FOVEA_INLINE SmemPtr out_tile() const { return smem_ + kSmem.out; }
+  // Of a consumer's part of the output tile: all its threads fill it, all lanes of a warp hand it back; the turn it is
+  // from.
+  FOVEA_INLINE SmemPtr out_full(u32 group) const { return smem_ + (kOutFull + 8U * group); }
+  FOVEA_INLINE SmemPtr out_empty(u32 group) const { return smem_ + (kOutEmpty + 8U * group); }
+  FOVEA_INLINE SmemPtr out_word(u32 group) const { return smem_ + (kOutWord + 4U * group); }
 
   // Of a step. The parity is that of the phase in which its tile is full; the producer waits for the one before.
   FOVEA_INLINE SmemPtr k_full(i32 step) const { return smem_ + (kFull + 16U * slot(step)); }

@@ -31,7 +31,8 @@ enum class Store : u8 { vector, stmatrix };
 // Which kernel: fwd_mma, or fwd_wgmma (SM90), of which tile_m / 64 warpgroups compute and one more brings tiles.
 enum class Family : u8 { mma, wgmma };
 
-// Family::wgmma with a bias: bytes for barriers behind its tiles.
+// Family::wgmma: bytes for barriers and the like in front of its tiles; with a bias, behind that one's tiles.
+inline constexpr u32 kWgmmaHeader = 2048;
 inline constexpr u32 kBiasHeader = 32;
 
 struct FwdSpec {
@@ -86,6 +87,11 @@ struct FwdSpec {
   constexpr bool stages_out() const {
     return score != ScoreForm::masked_biased && (head_dim_qk <= 128 || tile_n <= 96);
   }
+  // Whether warps of the producer's warpgroup that look at no mask send it, one for each consumer. Wider rows gain
+  // nothing by it.
+  constexpr bool sends_apart() const {
+    return family == Family::wgmma && stages_out() && !scans_mask() && head_dim_v <= 64;
+  }
   constexpr SmemTile bias_tile() const { return {.rows = tile_m, .cols = tile_n}; }
   // Whether a consumer's rows often see a block less than the tile, or are not there at all.
   constexpr bool own_blocks() const { return tile_m > 128 || tile_n <= 64; }
@@ -113,8 +119,8 @@ inline constexpr u32 kMaskPieces = 11 * 96;
 // Byte offsets from the base of dynamic shared memory. A stage is a K tile followed by a V tile. The output tile takes
 // over the space of Q, and of the stages behind it, once the last product has read them. Behind all of them lie the
 // bias of a block, and, where a mask may be looked at, the two words of each warp that mask_blocks() exchanges.
-// Family::wgmma begins with 1024 bytes for barriers and the like, and its output tile, if any, is behind the stages:
-// the next tile's Q, K and V are on their way by then. Its mask words are a header, a bit per score of kMaskSteps
+// Family::wgmma begins with its header, and its output tile, if any, is behind the stages: the next tile's Q, K and V
+// are on their way by then. Its mask words are a header, a bit per score of kMaskSteps
 // blocks, and the mask of blocks that is on its way.
 struct SmemPlan {
   u32 q = 0;
@@ -131,7 +137,7 @@ struct SmemPlan {
 
 constexpr SmemPlan plan_smem(const FwdSpec& spec) {
   SmemPlan plan;
-  plan.q = spec.family == Family::wgmma ? 1024U : 0U;
+  plan.q = spec.family == Family::wgmma ? kWgmmaHeader : 0U;
   plan.stage0 = plan.q + static_cast<u32>(spec.q_tiles()) * spec.q_tile().bytes();
   plan.v_in_stage = spec.k_tile().bytes();
   plan.stage_bytes = spec.k_tile().bytes() + spec.v_tile().bytes();
