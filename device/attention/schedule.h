@@ -26,6 +26,7 @@ FOVEA_INLINE i32 heads_per_tile(const FwdParams& p) {
 template <FwdSpec kSpec>
 FOVEA_INLINE i32 query_of(const FwdParams& p, i32 row) {
   if constexpr (kSpec.rows == Rows::head) return row;
+  if constexpr (kSpec.family == Family::wgmma) return row >> isa::popc(static_cast<u32>(p.group - 1));
   return static_cast<i32>(static_cast<u32>(row) / static_cast<u32>(p.group));
 }
 

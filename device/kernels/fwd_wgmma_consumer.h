@@ -257,7 +257,9 @@ class Consumer {
     if constexpr (kSpec.scans_mask()) hide_masked(step);
     if (block_ < blocks_.clean_first || block_ >= blocks_.clean_last) {
       const auto work = ld_shared_object<WgmmaWork>(ring_.work(turn_));
-      hide_scores(s_, work.seq, work.tile.row0 + lane_row(), block_ * kSpec.tile_n);
+      const i32 row = work.tile.row0 + lane_row();
+      hide_scores(s_, work.seq, {{query_of<kSpec>(p_.fwd, row), query_of<kSpec>(p_.fwd, row + 8)}},
+                  block_ * kSpec.tile_n);
     }
     if (kClass && counts_keys(class_)) level_visible<kKeyTiles>(s_);
     if (!look) return unmoved();
@@ -314,9 +316,12 @@ class Consumer {
       for (i32 half = 0; half < 2; ++half) ends_[half] = finish_row(max(half), sum(half));
     } else {
       const auto work = ld_shared_object<WgmmaWork>(ring_.work(turn_));
-      const f32 sink = isa::ld_global<f32>(p.sink + work.tile.head_q * p.sink_stride);
       FOVEA_UNROLL
-      for (i32 half = 0; half < 2; ++half) ends_[half] = finish_row(max(half), sum(half), sink);
+      for (i32 half = 0; half < 2; ++half) {
+        const i32 row = work.tile.row0 + lane_row() + 8 * half;
+        const i32 head = head_of<kSpec>(p, work.tile, row, query_of<kSpec>(p, row));
+        ends_[half] = finish_row(max(half), sum(half), isa::ld_global<f32>(p.sink + head * p.sink_stride));
+      }
     }
     if (kWide && !again) ask_for_far_rows();
   }
@@ -351,7 +356,7 @@ class Consumer {
     for (i32 half = 0; half < 2; ++half) {
       const i32 row = lane_row() + 8 * half;
       const bool stored = rows.lse != nullptr && (isa::laneid() & 3U) == 0 && row < rows.stored;
-      if (stored) isa::st_global<f32>(rows.lse + row * p_.fwd.lse_s, ends_[half].lse);
+      if (stored) isa::st_global<f32>(rows.lse + lse_from<kSpec>(p_.fwd, row), ends_[half].lse);
     }
     return finite;
   }

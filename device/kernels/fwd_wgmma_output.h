@@ -27,8 +27,13 @@ FOVEA_INLINE void send_rows(const FwdWgmmaParams& p, const WgmmaWork& work, cons
   for (i32 panel = 0; panel < kWarpOut<kSpec>.panels(); ++panel) {
     const i32 col = staged.col + 64 * panel;
     if (col >= p.fwd.head_dim_v) break;
-    isa::tma_store_4d(&p.out, staged.tile + static_cast<u32>(panel) * kWarpOut<kSpec>.panel_bytes(), col,
-                      work.seq.q_begin + staged.row, work.tile.head_q, work.seq.q_batch);
+    const SmemPtr from = staged.tile + static_cast<u32>(panel) * kWarpOut<kSpec>.panel_bytes();
+    const i32 query = work.seq.q_begin + query_of<kSpec>(p.fwd, staged.row);
+    if constexpr (kSpec.rows == Rows::head) {
+      isa::tma_store_4d(&p.out, from, col, query, work.tile.head_q, work.seq.q_batch);
+    } else {
+      isa::tma_store_4d(&p.out, from, col, work.tile.head_q, query, work.seq.q_batch);
+    }
   }
   isa::bulk_commit_group();
 }
@@ -89,7 +94,8 @@ FOVEA_INLINE bool store_rows_from_registers(const FwdWgmmaParams& p, const Wgmma
 template <FwdSpec kSpec>
 FOVEA_INLINE void begin_to_send(const FwdWgmmaParams& p, const WgmmaWork& work, const StagedRows& staged) {
   if (p.fwd.cu_q == nullptr || staged.row + 16 <= work.seq.q_rows) {
-    if (isa::elect_sync() && staged.row < work.seq.q_rows) send_rows<kSpec>(p, work, staged);
+    const bool some = query_of<kSpec>(p.fwd, staged.row) < work.seq.q_rows;
+    if (isa::elect_sync() && some) send_rows<kSpec>(p, work, staged);
   } else {  // the rows behind are the next sequence's
     copy_rows<kSpec>(p, work, staged);
   }

@@ -9,13 +9,14 @@
 
 namespace fovea::kernels {
 
-// Begins to bring a tile; `full` completes when all of it has landed. Rows past the tensor's end become zero.
+// Begins to bring a tile from its place in the map; `full` completes when all of it has landed. What lies past the
+// tensor's end becomes zero.
 template <SmemTile kTile>
-FOVEA_INLINE void load_tile(SmemPtr tile, const TensorMap* map, SmemPtr full, i32 row, i32 head, i32 batch) {
+FOVEA_INLINE void load_tile(SmemPtr tile, const TensorMap* map, SmemPtr full, i32 c1, i32 c2, i32 c3) {
   isa::mbarrier_arrive_expect_tx(full, kTile.bytes());
   FOVEA_UNROLL
   for (i32 panel = 0; panel < kTile.panels(); ++panel) {
-    isa::tma_load_4d(tile + static_cast<u32>(panel) * kTile.panel_bytes(), map, full, 64 * panel, row, head, batch);
+    isa::tma_load_4d(tile + static_cast<u32>(panel) * kTile.panel_bytes(), map, full, 64 * panel, c1, c2, c3);
   }
 }
 
@@ -129,7 +130,7 @@ class Producer {
     for (u32 id; queue_.take(id);) {
       if (!fwd_tile<kSpec>(p_.fwd, id, work.tile)) continue;
       work.seq = fwd_sequence(p_.fwd, work.tile.batch);
-      if (work.tile.row0 >= work.seq.q_rows) continue;
+      if (query_of<kSpec>(p_.fwd, work.tile.row0) >= work.seq.q_rows) continue;
       work.blocks = key_blocks<kSpec>(p_.fwd, work.seq, work.tile);
       return true;
     }
@@ -138,8 +139,9 @@ class Producer {
 
   // Of each consumer's 64 rows: a lane for each consumer finds them, the leader writes them.
   FOVEA_INLINE void stage_own_blocks(const WgmmaWork& work) const {
-    const i32 first_query = work.tile.row0 + static_cast<i32>(64U * isa::laneid());
-    const i32 last_query = min(first_query + 63, work.seq.q_used - 1);
+    const i32 first_row = work.tile.row0 + static_cast<i32>(64U * isa::laneid());
+    const i32 first_query = query_of<kSpec>(p_.fwd, first_row);
+    const i32 last_query = min(query_of<kSpec>(p_.fwd, first_row + 63), work.seq.q_used - 1);
     const KeyBlocks own = key_blocks<kSpec.tile_n>(work.seq, first_query, last_query, 0, work.seq.kv_used);
     FOVEA_UNROLL
     for (u32 group = 0; group < static_cast<u32>(kSpec.tile_m) / 64U; ++group) {
@@ -152,7 +154,8 @@ class Producer {
   FOVEA_INLINE TileRows rows_of(const WgmmaWork& work) const {
     const RowPlace first = row_place<kSpec>(p_.fwd, work.seq, work.tile, work.tile.row0);
     f32* const lse = p_.fwd.lse == nullptr ? nullptr : lse_of(p_.fwd, work.seq, work.tile, first);
-    return {lse, work.seq.q_used - work.tile.row0, work.seq.q_rows - work.tile.row0};
+    const i32 heads = heads_per_tile<kSpec>(p_.fwd);
+    return {lse, work.seq.q_used * heads - work.tile.row0, work.seq.q_rows * heads - work.tile.row0};
   }
 
   // K and V of the tile whose Q was sent last, and Q of the next one. Each K goes before the V of the block before it,
@@ -288,8 +291,11 @@ class Producer {
       isa::mbarrier_arrive(ring_.q_full(turn));
       return;
     }
-    load_tile<kSpec.q_tile()>(ring_.q_tile(turn), &p_.q, ring_.q_full(turn), work.seq.q_begin + work.tile.row0,
-                              work.tile.head_q, work.seq.q_batch);
+    const i32 query = work.seq.q_begin + query_of<kSpec>(p_.fwd, work.tile.row0);
+    const i32 head = work.tile.head_q;
+    constexpr bool kGroup = kSpec.rows == Rows::group;
+    load_tile<kSpec.q_tile()>(ring_.q_tile(turn), &p_.q, ring_.q_full(turn), kGroup ? head : query,
+                              kGroup ? query : head, work.seq.q_batch);
   }
 
   FOVEA_INLINE static i32 first_key(const WgmmaWork& work, i32 i) {

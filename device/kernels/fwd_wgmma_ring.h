@@ -28,6 +28,14 @@ struct alignas(16) WgmmaWork {
   KeyBlocks blocks;
 };
 
+// How far from the lse of a tile's first row that of its `row`-th lies. A tile begins with the first head of a query.
+template <FwdSpec kSpec>
+FOVEA_INLINE i64 lse_from(const FwdParams& p, i32 row) {
+  const i32 query = query_of<kSpec>(p, row);
+  const i64 from = query * p.lse_s;
+  return kSpec.rows == Rows::head ? from : from + (row - query * p.group) * p.lse_h;
+}
+
 // A T in shared memory, 16-byte aligned.
 template <class T>
 FOVEA_INLINE void st_shared_object(SmemPtr to, const T& value) {

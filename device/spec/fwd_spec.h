@@ -22,11 +22,13 @@ enum class ScoreForm : u8 { scaled, general, masked, biased, masked_biased };
 enum class Loads : u8 { vector, paged, any };
 
 // What a tile's rows are: the queries of one head, or the queries of all heads that share a kv head, head fastest
-// (pack-GQA), so that K and V are read once for the group.
+// (pack-GQA), so that K and V are read once for the group. Family::wgmma: groups that divide kMaxTmaGroup.
 enum class Rows : u8 { head, group };
 
 // How 16-bit output fragments reach shared memory: st.shared.b32, or stmatrix (sm_90 and up).
 enum class Store : u8 { vector, stmatrix };
+
+inline constexpr i32 kMaxTmaGroup = 16;
 
 // Which kernel: fwd_mma, or fwd_wgmma (SM90), of which tile_m / 64 warpgroups compute and one more brings tiles.
 enum class Family : u8 { mma, wgmma };
@@ -196,7 +198,8 @@ constexpr bool well_formed_wgmma(const FwdSpec& spec) {
       (biased ? bias : !spec.bias_tiles) && (!spec.scans_mask() || mask) && (!spec.transformed || spec.views());
   const bool ring = spec.stages >= 2 && spec.stages <= 4 && skipped < spec.stages && spec.min_ctas == 1;
   return products && head_dims && ring && spec.rows_per_warp == 16 && spec.element != Element::fp32 &&
-         spec.out == spec.element && spec.loads != Loads::any && spec.rows == Rows::head && views;
+         spec.out == spec.element && spec.loads != Loads::any && views &&
+         (spec.rows == Rows::head || (!spec.views() && spec.stages_out()));
 }
 
 // What a kernel relies on. A spec that breaks it does not compile.

@@ -40,6 +40,15 @@ RowMap bias_map(const ScoreView& view, const Problem& p, std::int32_t box_rows) 
                  view.stride_q == 0 ? 1 : box_rows);
 }
 
+// Rows of a group of heads: neighbouring rows are heads of a query.
+RowMap grouped(RowMap map, std::int64_t group) {
+  std::swap(map.dim[1], map.dim[2]);
+  std::swap(map.stride_bytes[0], map.stride_bytes[1]);
+  map.box_queries = map.box_rows / static_cast<std::uint32_t>(group);
+  map.box_rows = static_cast<std::uint32_t>(group);
+  return map;
+}
+
 }  // namespace
 
 ForwardMaps forward_maps(const Plan& plan, const ForwardOperands& operands) {
@@ -52,10 +61,14 @@ ForwardMaps forward_maps(const Plan& plan, const ForwardOperands& operands) {
   const auto kv_box = static_cast<std::int32_t>(paged ? std::min<std::int64_t>(p.page_size, spec.tile_n) : spec.tile_n);
   std::optional<RowMap> bias;
   if (p.bias != HeadMode::absent) bias = bias_map(operands.bias, p, spec.tile_m);
-  return {row_map(operands.q, p.head_dim_qk, operands.rows_q, p.num_heads_q, q_batch, spec.tile_m),
+  const auto query_map = [&](const RowView& view, std::int64_t cols, std::int32_t box_rows) {
+    const RowMap map = row_map(view, cols, operands.rows_q, p.num_heads_q, q_batch, box_rows);
+    return spec.rows == Rows::group ? grouped(map, p.num_heads_q / p.num_heads_kv) : map;
+  };
+  return {query_map(operands.q, p.head_dim_qk, spec.tile_m),
           row_map(operands.k, p.head_dim_qk, kv_rows, p.num_heads_kv, kv_batch, kv_box),
           row_map(operands.v, p.head_dim_v, kv_rows, p.num_heads_kv, kv_batch, kv_box),
-          row_map(operands.out, p.head_dim_v, operands.rows_q, p.num_heads_q, q_batch, kOutRows), bias};
+          query_map(operands.out, p.head_dim_v, kOutRows), bias};
 }
 
 }  // namespace fovea

@@ -12,13 +12,15 @@
 namespace fovea {
 
 // A map of 16-bit elements with 128-byte swizzle: dimensions (d, s, h, b), boxes of 64 columns and box_rows rows. Of
-// paged k and v, b counts pages and s the slots of one.
+// paged k and v, b counts pages and s the slots of one. Of rows of a group (Rows::group): dimensions (d, h, s, b), boxes
+// of box_rows heads and box_queries queries.
 struct RowMap {
   void* base = nullptr;
   fovea_dtype dtype = FOVEA_BF16;
   std::uint64_t dim[4] = {};
-  std::uint64_t stride_bytes[3] = {};  // of s, h and b
+  std::uint64_t stride_bytes[3] = {};  // of all dimensions but d
   std::uint32_t box_rows = 0;
+  std::uint32_t box_queries = 1;
 
   bool operator==(const RowMap&) const = default;
 };

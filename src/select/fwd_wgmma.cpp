@@ -46,6 +46,18 @@ const WgmmaTuning& tuning_for(const Problem& p) {
   });
 }
 
+// Whether a tile's rows are the queries of all heads that share a kv head: where it leaves fewer rows of tiles idle, by a
+// tenth at least. A box of TMA then holds the group's heads of several queries, 16 rows at least.
+bool packs_heads(const Problem& p, const FwdSpec& spec) {
+  const std::int64_t group = p.num_heads_kv > 0 ? p.num_heads_q / p.num_heads_kv : 1;
+  if (group <= 1 || kMaxTmaGroup % group != 0 || p.q_layout == QLayout::varlen) return false;
+  const std::int64_t apart = group * ceil_div<std::int64_t>(p.seqlen_q, spec.tile_m);
+  const std::int64_t packed = ceil_div<std::int64_t>(p.seqlen_q * group, spec.tile_m);
+  FwdSpec grouped = spec;
+  grouped.rows = Rows::group;
+  return 10 * packed <= 9 * apart && well_formed(grouped);
+}
+
 // Of masks and biases.
 bool view_fits(const Problem& p, bool vector) { return vector && std::max(p.head_dim_qk, p.head_dim_v) <= 128; }
 
@@ -125,6 +137,7 @@ FwdSpec fwd_wgmma_spec(const Problem& p) {
   spec.stages = tuning.stages;
   spec.rows_per_warp = 16;
   spec.family = Family::wgmma;
+  if (packs_heads(p, spec)) spec.rows = Rows::group;
   return spec;
 }
 

@@ -123,6 +123,8 @@ constexpr Rule kRules[] = {
     {1, [](Case& c) { long_bias(c, Heads::q), c.softcap = 5.0F, c.bias_minus_inf = 0.3F, c.causal = true; }},
     {1, [](Case& c) { long_bias(c, Heads::one), c.q_layout = c.kv_layout = Layout::varlen, c.batch = 3; }},
     {1, [](Case& c) { long_bias(c, Heads::q), c.kv_layout = Layout::paged, c.seqused_kv = true; }},
+    {4, [](Case& c) { c.num_heads_q = 8, c.num_heads_kv = 1, c.causal = true, c.sink = Sink::random; }},
+    {4, [](Case& c) { c.num_heads_q = 8, c.num_heads_kv = 2, c.window_left = 40, c.seqused_q = true; }},
 };
 
 }  // namespace

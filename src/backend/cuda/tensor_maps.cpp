@@ -14,7 +14,7 @@ std::size_t place(const RowMap& map) {
 
 // CUDA driver API, cuTensorMapEncodeTiled. Costs host time only; no context is needed.
 CUresult encode(const Driver& driver, const RowMap& map, TensorMap& to) {
-  const std::uint32_t box[] = {64, map.box_rows, 1, 1};
+  const std::uint32_t box[] = {64, map.box_rows, map.box_queries, 1};
   const std::uint32_t element_strides[] = {1, 1, 1, 1};
   const auto type = map.dtype == FOVEA_BF16 ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 : CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
   return driver.cuTensorMapEncodeTiled(&to, type, 4, map.base, map.dim, map.stride_bytes, box, element_strides,

@@ -30,7 +30,7 @@ std::string encode(TensorMap& to, const RowMap& map) {
   tiled.base = map.base;
   std::copy_n(map.dim, 4, tiled.dim);
   std::copy_n(map.stride_bytes, 3, tiled.stride);
-  tiled.box[0] = 64, tiled.box[1] = map.box_rows;
+  tiled.box[0] = 64, tiled.box[1] = map.box_rows, tiled.box[2] = map.box_queries;
   tiled.swizzle = MapSwizzle::bytes_128;
   return encode_tiled(&to, tiled);
 }
