@@ -16,10 +16,6 @@ constexpr std::int64_t kMaxGrid = (std::int64_t{1} << 31) - 1;
 constexpr std::int64_t kMinSplitKeys = 256;  // below this many a split costs more than it gains
 constexpr std::int64_t kMaxRows = std::int64_t{1} << 30;
 
-std::int64_t heads_per_group(const Problem& p) {
-  return p.num_heads_kv > 0 ? std::max<std::int64_t>(p.num_heads_q / p.num_heads_kv, 1) : 1;
-}
-
 Error unsupported(std::string asked, std::string allowed, std::string why, std::string hint) {
   return {.status = FOVEA_UNSUPPORTED,
           .asked = std::move(asked),
@@ -170,6 +166,9 @@ FwdSpec unsplit_spec(const Problem& p, const GpuCaps& gpu) {
   spec.rows_per_warp = tuning.rows_per_warp;
   spec.stages = tuning.stages;
   spec.min_ctas = tuning.min_ctas;
+  if (plain && spec.loads != Loads::any && !p.batch_invariant && grouping_fills_tiles(p, spec.tile_m)) {
+    spec.rows = Rows::group;
+  }
   spec.bias_tiles = takes_bias_tiles(spec, gpu);
   return spec;
 }
@@ -199,6 +198,16 @@ const SlowPath* slow_path(const Problem& p, const FwdSpec& spec) {
 bool smem_fits(const FwdSpec& spec, const GpuCaps& gpu) {
   constexpr std::int64_t kReserved = 1024;  // of each CTA, for the system
   return (plan_smem(spec).bytes + kReserved) * spec.min_ctas <= gpu.smem_bytes + kReserved;
+}
+
+std::int64_t heads_per_group(const Problem& p) {
+  return p.num_heads_kv > 0 ? std::max<std::int64_t>(p.num_heads_q / p.num_heads_kv, 1) : 1;
+}
+
+bool grouping_fills_tiles(const Problem& p, std::int64_t tile_m) {
+  const std::int64_t group = heads_per_group(p);
+  const std::int64_t apart = group * ceil_div(p.seqlen_q, tile_m);
+  return p.q_layout != QLayout::varlen && 10 * ceil_div(p.seqlen_q * group, tile_m) <= 9 * apart;
 }
 
 bool scale_folds(const Problem& p) { return p.softcap == 0.0F && p.softmax_scale > 0.0F; }

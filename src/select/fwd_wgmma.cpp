@@ -46,23 +46,40 @@ const WgmmaTuning& tuning_for(const Problem& p) {
   });
 }
 
-// Whether a tile's rows are the queries of all heads that share a kv head: where it leaves fewer rows of tiles idle, by a
-// tenth at least. A box of TMA then holds the group's heads of several queries, 16 rows at least.
+// Whether a tile's rows are those of a group. A box of TMA then holds the group's heads of several queries, in 16 rows
+// at least.
 bool packs_heads(const Problem& p, const FwdSpec& spec) {
-  const std::int64_t group = p.num_heads_kv > 0 ? p.num_heads_q / p.num_heads_kv : 1;
-  if (group <= 1 || kMaxTmaGroup % group != 0 || p.q_layout == QLayout::varlen) return false;
-  const std::int64_t apart = group * ceil_div<std::int64_t>(p.seqlen_q, spec.tile_m);
-  const std::int64_t packed = ceil_div<std::int64_t>(p.seqlen_q * group, spec.tile_m);
   FwdSpec grouped = spec;
   grouped.rows = Rows::group;
-  return 10 * packed <= 9 * apart && well_formed(grouped);
+  return kMaxTmaGroup % heads_per_group(p) == 0 && grouping_fills_tiles(p, spec.tile_m) && well_formed(grouped);
 }
 
 // Of masks and biases.
 bool view_fits(const Problem& p, bool vector) { return vector && std::max(p.head_dim_qk, p.head_dim_v) <= 128; }
 
+// Whether the call has tiles for a third of the SMs. With fewer, and so many keys that one CTA takes its time over
+// them, fwd_mma is faster, which splits keys. H200, 2026-11-29, fewer than 64 queries of 4 or 8 heads, head dims 64 and
+// 128, time of fwd_mma over that of fwd_wgmma: 48 tiles and more 0.95 to 2.8, 8 to 32 tiles of 4096 and 8192 keys 0.41
+// to 1.03, of 1024 keys 1.06 to 1.54.
+bool busies_the_chip(const Problem& p, const FwdSpec& spec, const GpuCaps& gpu) {
+  constexpr std::int64_t kManyKeys = 2048;
+  const bool grouped = spec.rows == Rows::group;
+  const std::int64_t rows = p.seqlen_q * (grouped ? heads_per_group(p) : 1);
+  const std::int64_t tiles =
+      ceil_div(rows, std::int64_t{spec.tile_m}) * p.batch * (grouped ? p.num_heads_kv : p.num_heads_q);
+  return 3 * tiles >= gpu.num_sms || p.seqlen_kv < kManyKeys;
+}
+
+// Whether tiles have enough rows: queries of a head, or of the heads of a group.
+bool fills_tiles(const Problem& p, const GpuCaps& gpu) {
+  if (p.q_layout == QLayout::varlen) return p.total_q >= kMinRows;
+  const FwdSpec spec = fwd_wgmma_spec(p);
+  const bool few = p.seqlen_q < kMinRows;
+  if (few && (spec.rows != Rows::group || p.seqlen_q * heads_per_group(p) <= kMinRows)) return false;
+  return spec.views() || busies_the_chip(p, spec, gpu);
+}
+
 std::array<Condition, 9> conditions(const Problem& p, const GpuCaps& gpu) {
-  const std::int64_t rows = p.q_layout == QLayout::varlen ? p.total_q : p.seqlen_q;
   return {{
       {gpu.sm == 90, FOVEA_UNSUPPORTED, "a GPU of another architecture", "SM90", "wgmma exists there alone"},
       {(p.dtype == FOVEA_BF16 || p.dtype == FOVEA_F16) && p.out_dtype == p.dtype, FOVEA_DTYPE, "other dtypes",
@@ -83,8 +100,10 @@ std::array<Condition, 9> conditions(const Problem& p, const GpuCaps& gpu) {
        "positive strides, rows at multiples of 16 bytes", "TMA knows no others"},
       {p.align_out >= 16, FOVEA_ALIGNMENT, "rows of out at this alignment", "multiples of 16 bytes",
        "TMA knows no others"},
-      {rows >= kMinRows && p.requested_splits <= 1 && !p.batch_invariant, FOVEA_UNSUPPORTED,
-       "few queries, split keys or batch-invariant mode", "64 queries or more, in one part",
+      {p.requested_splits <= 1 && !p.batch_invariant && fills_tiles(p, gpu), FOVEA_UNSUPPORTED,
+       "few queries, split keys or batch-invariant mode",
+       "64 rows of a tile or more, of a head or of a group of 2, 4, 8 or 16 heads, and tiles for a third of the SMs "
+       "or fewer than 2048 keys, in one part",
        "fwd_mma packs heads and splits keys"},
   }};
 }
@@ -166,7 +185,11 @@ std::vector<FwdSpec> standard_fwd_wgmma_specs(int sm) {
         biased.bias = HeadMode::broadcast, biased.bias_vector = true, biased.bias_dtype = FOVEA_BF16;
         Problem both = masked;
         both.bias = biased.bias, both.bias_vector = true, both.bias_dtype = biased.bias_dtype;
-        for (const Problem& other : {capped, paged, masked, biased, both}) specs.push_back(fwd_wgmma_spec(other));
+        Problem grouped = problem;
+        grouped.num_heads_q = 8, grouped.num_heads_kv = 1;
+        for (const Problem& other : {capped, paged, masked, biased, both, grouped}) {
+          specs.push_back(fwd_wgmma_spec(other));
+        }
       }
     }
   }
