@@ -36,6 +36,13 @@ FOVEA_INLINE RowResult finish_row(f32 max, f32 sum, f32 sink) {
   return {sum == 0.0F ? keys.factor : keys.factor * share, keys.lse};
 }
 
+// Of a row's head.
+template <FwdSpec kSpec>
+FOVEA_INLINE f32 sink_of(const FwdParams& p, const FwdTile& tile, i32 row) {
+  const i32 head = head_of<kSpec>(p, tile, row, query_of<kSpec>(p, row));
+  return isa::ld_global<f32>(p.sink + head * p.sink_stride);
+}
+
 // One element of an output; `at` counts elements.
 FOVEA_INLINE void store_element(void* out, i64 at, Element element, f32 value) {
   if (element == Element::fp32) {

@@ -257,9 +257,7 @@ class Consumer {
     if constexpr (kSpec.scans_mask()) hide_masked(step);
     if (block_ < blocks_.clean_first || block_ >= blocks_.clean_last) {
       const auto work = ld_shared_object<WgmmaWork>(ring_.work(turn_));
-      const i32 row = work.tile.row0 + lane_row();
-      hide_scores(s_, work.seq, {{query_of<kSpec>(p_.fwd, row), query_of<kSpec>(p_.fwd, row + 8)}},
-                  block_ * kSpec.tile_n);
+      hide_scores<kSpec>(s_, p_.fwd, work.seq, work.tile.row0 + lane_row(), block_ * kSpec.tile_n);
     }
     if (kClass && counts_keys(class_)) level_visible<kKeyTiles>(s_);
     if (!look) return unmoved();
@@ -318,9 +316,8 @@ class Consumer {
       const auto work = ld_shared_object<WgmmaWork>(ring_.work(turn_));
       FOVEA_UNROLL
       for (i32 half = 0; half < 2; ++half) {
-        const i32 row = work.tile.row0 + lane_row() + 8 * half;
-        const i32 head = head_of<kSpec>(p, work.tile, row, query_of<kSpec>(p, row));
-        ends_[half] = finish_row(max(half), sum(half), isa::ld_global<f32>(p.sink + head * p.sink_stride));
+        const f32 sink = sink_of<kSpec>(p, work.tile, work.tile.row0 + lane_row() + 8 * half);
+        ends_[half] = finish_row(max(half), sum(half), sink);
       }
     }
     if (kWide && !again) ask_for_far_rows();

@@ -160,15 +160,18 @@ FOVEA_INLINE u32 columns_below(i32 keys) {
   return count == 32U ? 0xffffffffU : (1U << count) - 1U;
 }
 
-// Hides, by -inf, the scores of keys that the lane's rows do not see. `query` are those of its rows, `key0` the block's
-// first key. A bit per column takes one predicate each; comparisons take three instructions.
-template <i32 kColumns>
-FOVEA_INLINE void hide_scores(WgmmaAcc<kColumns>& s, const FwdSequence& seq, const Array<i32, 2>& query, i32 key0) {
+// Hides, by -inf, the scores of keys that the lane's rows do not see. `row` is its first, `key0` the block's first key.
+// A bit per column takes one predicate each; comparisons take three instructions.
+template <FwdSpec kSpec>
+FOVEA_INLINE void hide_scores(WgmmaAcc<kSpec.tile_n>& s, const FwdParams& p, const FwdSequence& seq, i32 row,
+                              i32 key0) {
+  constexpr i32 kColumns = kSpec.tile_n;
   const i32 first = key0 + 2 * static_cast<i32>(isa::laneid() & 3U);
   FOVEA_UNROLL
   for (i32 half = 0; half < 2; ++half) {
-    const i32 begin = query[half] + seq.left - first;
-    const i32 end = min(seq.kv_used, query[half] + seq.right + 1) - first;
+    const i32 query = query_of<kSpec>(p, row + 8 * half);
+    const i32 begin = query + seq.left - first;
+    const i32 end = min(seq.kv_used, query + seq.right + 1) - first;
     const u32 visible = columns_below<kColumns>(end) & ~columns_below<kColumns>(begin);
     FOVEA_UNROLL
     for (i32 i = 0; i < kColumns / 4; ++i) {

@@ -12,8 +12,8 @@
 namespace fovea {
 
 // A map of 16-bit elements with 128-byte swizzle: dimensions (d, s, h, b), boxes of 64 columns and box_rows rows. Of
-// paged k and v, b counts pages and s the slots of one. Of rows of a group (Rows::group): dimensions (d, h, s, b), boxes
-// of box_rows heads and box_queries queries.
+// paged k and v, b counts pages and s the slots of one. Rows::group: dimensions (d, h, s, b), boxes of box_rows heads
+// and box_queries queries.
 struct RowMap {
   void* base = nullptr;
   fovea_dtype dtype = FOVEA_BF16;

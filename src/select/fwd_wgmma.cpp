@@ -62,7 +62,7 @@ bool view_fits(const Problem& p, bool vector) { return vector && std::max(p.head
 // 128, time of fwd_mma over that of fwd_wgmma: 48 tiles and more 0.95 to 2.8, 8 to 32 tiles of 4096 and 8192 keys 0.41
 // to 1.03, of 1024 keys 1.06 to 1.54.
 bool busies_the_chip(const Problem& p, const FwdSpec& spec, const GpuCaps& gpu) {
-  constexpr std::int64_t kManyKeys = 2048;
+  constexpr std::int64_t kManyKeys = 4096;
   const bool grouped = spec.rows == Rows::group;
   const std::int64_t rows = p.seqlen_q * (grouped ? heads_per_group(p) : 1);
   const std::int64_t tiles =
@@ -103,7 +103,7 @@ std::array<Condition, 9> conditions(const Problem& p, const GpuCaps& gpu) {
       {p.requested_splits <= 1 && !p.batch_invariant && fills_tiles(p, gpu), FOVEA_UNSUPPORTED,
        "few queries, split keys or batch-invariant mode",
        "64 rows of a tile or more, of a head or of a group of 2, 4, 8 or 16 heads, and tiles for a third of the SMs "
-       "or fewer than 2048 keys, in one part",
+       "or fewer than 4096 keys, in one part",
        "fwd_mma packs heads and splits keys"},
   }};
 }

@@ -324,61 +324,6 @@ TEST_F(SelectWgmma, EveryTuningRowIsReachedIsWellFormedAndFits) {
   for (const WgmmaTuning& row : kWgmmaTuning) EXPECT_FALSE(row.evidence.empty());
 }
 
-// A decoding step of a few tokens: 16 queries, 8 query heads on each kv head.
-class SelectGroups : public SelectWgmma {
- protected:
-  SelectGroups() {
-    caps_.gpu.num_sms = 132;
-    plain_.batch = 16, plain_.num_heads_q = 32, plain_.num_heads_kv = 4;
-    plain_.seqlen_q = plain_.total_q = 16, plain_.seqlen_kv = 4096;
-  }
-};
-
-TEST_F(SelectGroups, FillTilesWithTheRowsOfAGroup) {
-  EXPECT_TRUE(supports_fwd_wgmma(plain_, caps_).served);
-  EXPECT_EQ(fwd_wgmma_spec(plain_).rows, Rows::group);
-  // As many tiles as without: nothing to gain.
-  Problem whole = plain_;
-  whole.seqlen_q = whole.total_q = 128;
-  EXPECT_EQ(fwd_wgmma_spec(whole).rows, Rows::head);
-  whole.seqlen_q = whole.total_q = 130;
-  EXPECT_EQ(fwd_wgmma_spec(whole).rows, Rows::group);
-  whole.num_heads_kv = 32;
-  EXPECT_EQ(fwd_wgmma_spec(whole).rows, Rows::head);
-  // Boxes of TMA hold whole groups; a mask is looked at head by head; packed sequences end in the middle of a box.
-  for (const auto& change : {+[](Problem& p) { p.num_heads_q = 28; }, +[](Problem& p) { p.num_heads_q = 128; },
-                             +[](Problem& p) { p.mask = HeadMode::broadcast, p.mask_vector = true; },
-                             +[](Problem& p) { p.q_layout = QLayout::varlen, p.total_q = 256; }}) {
-    Problem p = plain_;
-    change(p);
-    EXPECT_EQ(fwd_wgmma_spec(p).rows, Rows::head);
-  }
-}
-
-TEST_F(SelectGroups, LeaveFewTilesOfManyKeysToSplits) {
-  refused("4 tiles of 4096 keys", FOVEA_UNSUPPORTED, [](Problem& p) { p.batch = 1; });
-  refused("64 rows", FOVEA_UNSUPPORTED, [](Problem& p) { p.seqlen_q = p.total_q = 8; });
-  refused("28 heads on 4", FOVEA_UNSUPPORTED, [](Problem& p) { p.num_heads_q = 28; });
-  refused("4 heads", FOVEA_UNSUPPORTED,
-          [](Problem& p) { p.batch = 1, p.num_heads_q = p.num_heads_kv = 4, p.seqlen_q = p.total_q = 1024; });
-  Problem short_keys = plain_;
-  short_keys.batch = 1, short_keys.seqlen_kv = 1024;
-  EXPECT_TRUE(supports_fwd_wgmma(short_keys, caps_).served);
-}
-
-// fwd_mma fills its tiles in the same way, with groups of any size.
-TEST_F(SelectGroups, FillTilesOfFwdMma) {
-  Problem p = plain_;
-  EXPECT_EQ(fwd_mma_spec(p, caps_.gpu).rows, Rows::group);
-  p.num_heads_q = 28;
-  EXPECT_EQ(fwd_mma_spec(p, caps_.gpu).rows, Rows::group);
-  EXPECT_GT(fwd_mma_spec(p, caps_.gpu).tile_m, 64);
-  p.batch_invariant = true;
-  EXPECT_EQ(fwd_mma_spec(p, caps_.gpu).rows, Rows::head);
-  p.batch_invariant = false, p.seqlen_q = p.total_q = 128;
-  EXPECT_EQ(fwd_mma_spec(p, caps_.gpu).rows, Rows::head);
-}
-
 // Contract section 6: a path that costs more than 1.5x is named, and can be forbidden.
 TEST(SelectMma, ElementWisePathsAreSlowAndCanBeForbidden) {
   Problem fast = problem(FOVEA_BF16);
