@@ -5,9 +5,10 @@ scores: fovea with a bool mask, a bias or both against fovea without, head dims 
 prefill: a window of 128 keys against the time that copying its tensors takes; packed sequences of mixed lengths against
 FlashAttention-2's; softcap and pages against the dense call without. D 64 and 128, 16384 tokens.
 decode: few query tokens over many cached keys, GQA 8:1, head dim 128, against PyTorch's cuDNN and FlashAttention-2
-backends. Buffers together are larger than the level-2 cache, or a point says so. Times are those of bench_gpu.py.
+backends; groups: more of them, 32 heads on 4, head dims 64 and 128. Buffers together are larger than the level-2 cache,
+or a point says so. Times are those of bench_gpu.py.
 
-bench_gpu_features.py [--set scores|prefill|decode|all] [--rounds N] [--markdown FILE]
+bench_gpu_features.py [--set scores|prefill|decode|groups|all] [--rounds N] [--markdown FILE]
 """
 
 import argparse
@@ -160,37 +161,50 @@ def bench_prefill(context, rounds):
     return lines
 
 
-def bench_decode(context, rounds):
-    points = ((1, 8192, 1), (1, 131072, 1), (32, 8192, 1), (128, 8192, 1), (32, 8192, 8), (1, 8192, 8))
-    lines = ["| decode, GQA 64/8, D 128 | fovea us | GB/s | cuDNN us | FA2 us | fovea/cuDNN time |"]
-    lines.append("|---|---|---|---|---|---|")
+def cached_rows(context, rounds, heads_q, heads_kv, head_dim, points):
+    """A table row for each (batch, keys, queries)."""
     for batch, seqlen, queries in points:
-        q = torch.randn(batch, queries, 64, 128, device=DEVICE, dtype=torch.bfloat16)
-        k, v = (torch.randn(batch, seqlen, 8, 128, device=DEVICE, dtype=torch.bfloat16) for _ in range(2))
+        q = torch.randn(batch, queries, heads_q, head_dim, device=DEVICE, dtype=torch.bfloat16)
+        k, v = (torch.randn(batch, seqlen, heads_kv, head_dim, device=DEVICE, dtype=torch.bfloat16) for _ in range(2))
         fovea, out = prepared(context, q, k, v)
         calls = {"fovea": fovea}
         for name, backend in (("cuDNN", SDPBackend.CUDNN_ATTENTION), ("FA2", SDPBackend.FLASH_ATTENTION)):
             calls[name] = sdpa(backend, q, k, v, gqa=True)
-            require_close(out, calls[name]().transpose(1, 2), f"decode {batch} {seqlen} {queries} {name}")
+            require_close(out, calls[name]().transpose(1, 2), f"{batch} {seqlen} {queries} {name}")
         ms = best_ms(calls, rounds)
         rate = 2 * k.numel() * 2 / ms["fovea"] / 1e6
-        lines.append(
-            f"| B {batch}, Sk {seqlen}, Sq {queries} | {1e3 * ms['fovea']:.1f} | {rate:.0f} | "
-            f"{1e3 * ms['cuDNN']:.1f} | {1e3 * ms['FA2']:.1f} | {ms['fovea'] / ms['cuDNN']:.2f} |"
+        yield (
+            f"| {heads_q} on {heads_kv}, D {head_dim}, B {batch}, Sk {seqlen}, Sq {queries} | {1e3 * ms['fovea']:.1f} "
+            f"| {rate:.0f} | {1e3 * ms['cuDNN']:.1f} | {1e3 * ms['FA2']:.1f} | {ms['fovea'] / ms['cuDNN']:.2f} |"
         )
-    return lines
+
+
+def cached_table(what):
+    return [f"| {what} | fovea us | GB/s | cuDNN us | FA2 us | fovea/cuDNN time |", "|---|---|---|---|---|---|"]
+
+
+def bench_decode(context, rounds):
+    points = ((1, 8192, 1), (1, 131072, 1), (32, 8192, 1), (128, 8192, 1), (32, 8192, 8), (1, 8192, 8))
+    return [*cached_table("decode"), *cached_rows(context, rounds, 64, 8, 128, points)]
+
+
+def bench_groups(context, rounds):
+    points = ((1, 4096, 64), (8, 4096, 16), (8, 4096, 64), (32, 4096, 16), (32, 4096, 32), (32, 4096, 192))
+    rows = [row for head_dim in (64, 128) for row in cached_rows(context, rounds, 32, 4, head_dim, points)]
+    return [*cached_table("groups"), *rows]
 
 
 def main():
+    benches = {"scores": bench_scores, "prefill": bench_prefill, "decode": bench_decode, "groups": bench_groups}
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--set", choices=["scores", "prefill", "decode", "all"], default="all")
+    parser.add_argument("--set", choices=[*benches, "all"], default="all")
     parser.add_argument("--rounds", type=int, default=6)
     parser.add_argument("--markdown", type=pathlib.Path)
     options = parser.parse_args()
     context = fovea_abi.Library().context()
     torch.manual_seed(7)
     lines = [f"{torch.cuda.get_device_name()}, torch {torch.__version__}", ""]
-    for what, bench in (("scores", bench_scores), ("prefill", bench_prefill), ("decode", bench_decode)):
+    for what, bench in benches.items():
         if options.set in (what, "all"):
             lines += [*bench(context, options.rounds), ""]
     print("\n".join(lines))
