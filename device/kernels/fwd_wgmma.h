@@ -35,7 +35,7 @@ FOVEA_INLINE void fwd_wgmma(const FwdWgmmaParams& p) {
       MaskScanner<kSpec>(p, ring, isa::tid_x() - 32U).run();
     } else if constexpr (kSpec.sends_apart()) {
       const u32 group = isa::tid_x() / 32U - 1U;
-      if (group < static_cast<u32>(kSpec.tile_m) / 64U) Sender<kSpec>(p, ring, group).run();
+      if (group < kSpec.consumers()) Sender<kSpec>(p, ring, group).run();
     }
   } else {
     isa::setmaxnreg_inc<(kThree ? 160 : (kWide ? 232 : (kMasked ? 208 : 216)))>();

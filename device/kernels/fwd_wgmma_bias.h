@@ -15,7 +15,7 @@ template <FwdSpec kSpec>
 class BiasRing {
   static constexpr SmemPlan kSmem = plan_smem(kSpec);
   static constexpr u32 kBuffers = static_cast<u32>(kSpec.bias_buffers());
-  static constexpr u32 kConsumers = static_cast<u32>(kSpec.tile_m) / 64U;
+  static constexpr u32 kConsumers = kSpec.consumers();
   using Tile = LdmatrixView<kSpec.bias_tile(), LdmatrixPattern::a_row_major>;
   static_assert(16U * kBuffers <= kBiasHeader);
 

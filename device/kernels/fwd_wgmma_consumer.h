@@ -126,8 +126,8 @@ class Consumer {
   FOVEA_INLINE void finish(i32 turn, bool again) {
     if constexpr (kSpec.sends_apart()) {
       out_.await_empty();
-    } else {
-      if (kSpec.stages_out()) free_staging(again);
+    } else if constexpr (kSpec.stages_out()) {
+      free_staging(again);
     }
     const bool finite = write(turn, again);
     unsettled_ = !again;

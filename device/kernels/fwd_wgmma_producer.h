@@ -144,7 +144,7 @@ class Producer {
     const i32 last_query = min(query_of<kSpec>(p_.fwd, first_row + 63), work.seq.q_used - 1);
     const KeyBlocks own = key_blocks<kSpec.tile_n>(work.seq, first_query, last_query, 0, work.seq.kv_used);
     FOVEA_UNROLL
-    for (u32 group = 0; group < static_cast<u32>(kSpec.tile_m) / 64U; ++group) {
+    for (u32 group = 0; group < kSpec.consumers(); ++group) {
       const auto of_group = [group](i32 x) { return static_cast<i32>(isa::shfl_idx(static_cast<u32>(x), group)); };
       const KeyBlocks found{of_group(own.first), of_group(own.last), of_group(own.clean_first),
                             of_group(own.clean_last)};
@@ -276,7 +276,7 @@ class Producer {
     st_shared_object(ring_.rows(to), ld_shared_object<TileRows>(ring_.rows(from)));
     if constexpr (kSpec.own_blocks()) {
       FOVEA_UNROLL
-      for (u32 group = 0; group < static_cast<u32>(kSpec.tile_m) / 64U; ++group) {
+      for (u32 group = 0; group < kSpec.consumers(); ++group) {
         st_shared_object(ring_.own_blocks(to, group), ld_shared_object<KeyBlocks>(ring_.own_blocks(from, group)));
       }
     }

@@ -57,7 +57,7 @@ template <FwdSpec kSpec>
 class WgmmaRing {
   static constexpr SmemPlan kSmem = plan_smem(kSpec);
   static constexpr u32 kStages = static_cast<u32>(kSpec.stages);
-  static constexpr u32 kConsumers = static_cast<u32>(kSpec.tile_m) / 64U;
+  static constexpr u32 kConsumers = kSpec.consumers();
   // Turn t is sent once all warps have left the products with Q of turn t - kQTiles, and with them all they read of the
   // turns before that one. So nothing of these numbers is written anew while somebody reads what it held.
   static constexpr u32 kQTiles = static_cast<u32>(kSpec.q_tiles());
@@ -94,7 +94,7 @@ class WgmmaRing {
       isa::mbarrier_init(v_empty(i), kConsumers);
     }
     FOVEA_UNROLL
-    for (u32 group = 0; group < kConsumers; ++group) {
+    for (u32 group = 0; group < (kSpec.sends_apart() ? kConsumers : 0U); ++group) {
       isa::mbarrier_init(out_full(group), 128U);
       isa::mbarrier_init(out_empty(group), 32U);
     }

@@ -22,13 +22,13 @@ enum class ScoreForm : u8 { scaled, general, masked, biased, masked_biased };
 enum class Loads : u8 { vector, paged, any };
 
 // What a tile's rows are: the queries of one head, or the queries of all heads that share a kv head, head fastest
-// (pack-GQA), so that K and V are read once for the group. Family::wgmma: groups that divide kMaxTmaGroup.
+// (pack-GQA), so that K and V are read once for the group. Family::wgmma: groups that divide kMaxTmaGroup, the rows
+// that a warp sends together.
 enum class Rows : u8 { head, group };
+inline constexpr i32 kMaxTmaGroup = 16;
 
 // How 16-bit output fragments reach shared memory: st.shared.b32, or stmatrix (sm_90 and up).
 enum class Store : u8 { vector, stmatrix };
-
-inline constexpr i32 kMaxTmaGroup = 16;
 
 // Which kernel: fwd_mma, or fwd_wgmma (SM90), of which tile_m / 64 warpgroups compute and one more brings tiles.
 enum class Family : u8 { mma, wgmma };
@@ -98,6 +98,7 @@ struct FwdSpec {
   // Whether a consumer's rows often see a block less than the tile, or are not there at all.
   constexpr bool own_blocks() const { return tile_m > 128 || tile_n <= 64; }
   constexpr i32 warps() const { return tile_m / rows_per_warp; }
+  constexpr u32 consumers() const { return static_cast<u32>(tile_m) / 64U; }  // Family::wgmma: warpgroups that compute
   constexpr i32 threads() const { return family == Family::mma ? warps() * 32 : 128 + 2 * tile_m; }
   constexpr SmemTile q_tile() const { return {.rows = tile_m, .cols = head_dim_qk}; }
   constexpr SmemTile k_tile() const { return {.rows = tile_n, .cols = head_dim_qk}; }
@@ -122,8 +123,8 @@ inline constexpr u32 kMaskPieces = 11 * 96;
 // over the space of Q, and of the stages behind it, once the last product has read them. Behind all of them lie the
 // bias of a block, and, where a mask may be looked at, the two words of each warp that mask_blocks() exchanges.
 // Family::wgmma begins with its header, and its output tile, if any, is behind the stages: the next tile's Q, K and V
-// are on their way by then. Its mask words are a header, a bit per score of kMaskSteps
-// blocks, and the mask of blocks that is on its way.
+// are on their way by then. Its mask words are a header, a bit per score of kMaskSteps blocks, and the mask of blocks
+// that is on its way.
 struct SmemPlan {
   u32 q = 0;
   u32 stage0 = 0;

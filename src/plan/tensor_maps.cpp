@@ -63,7 +63,7 @@ ForwardMaps forward_maps(const Plan& plan, const ForwardOperands& operands) {
   if (p.bias != HeadMode::absent) bias = bias_map(operands.bias, p, spec.tile_m);
   const auto query_map = [&](const RowView& view, std::int64_t cols, std::int32_t box_rows) {
     const RowMap map = row_map(view, cols, operands.rows_q, p.num_heads_q, q_batch, box_rows);
-    return spec.rows == Rows::group ? grouped(map, p.num_heads_q / p.num_heads_kv) : map;
+    return spec.rows == Rows::group ? grouped(map, heads_per_group(p)) : map;
   };
   return {query_map(operands.q, p.head_dim_qk, spec.tile_m),
           row_map(operands.k, p.head_dim_qk, kv_rows, p.num_heads_kv, kv_batch, kv_box),

@@ -200,14 +200,18 @@ bool smem_fits(const FwdSpec& spec, const GpuCaps& gpu) {
   return (plan_smem(spec).bytes + kReserved) * spec.min_ctas <= gpu.smem_bytes + kReserved;
 }
 
-std::int64_t heads_per_group(const Problem& p) {
-  return p.num_heads_kv > 0 ? std::max<std::int64_t>(p.num_heads_q / p.num_heads_kv, 1) : 1;
-}
-
 bool grouping_fills_tiles(const Problem& p, std::int64_t tile_m) {
   const std::int64_t group = heads_per_group(p);
   const std::int64_t apart = group * ceil_div(p.seqlen_q, tile_m);
   return p.q_layout != QLayout::varlen && 10 * ceil_div(p.seqlen_q * group, tile_m) <= 9 * apart;
+}
+
+std::int64_t row_tiles(const Problem& p, const FwdSpec& spec) {
+  const bool grouped = spec.rows == Rows::group;
+  const std::int64_t rows = grouped ? p.seqlen_q * heads_per_group(p) : p.seqlen_q;
+  const std::int64_t heads = grouped ? p.num_heads_kv : p.num_heads_q;
+  const std::int64_t sequences = p.q_layout == QLayout::varlen ? 1 : p.batch;
+  return ceil_div(rows, std::int64_t{spec.tile_m}) * heads * sequences;
 }
 
 bool scale_folds(const Problem& p) { return p.softcap == 0.0F && p.softmax_scale > 0.0F; }
@@ -278,11 +282,7 @@ std::int32_t fwd_mma_splits(const Problem& p, const GpuCaps& gpu) {
         std::clamp<std::int64_t>(ceil_div(p.seqlen_kv, std::int64_t{kInvariantSplitKeys}), 2, kMaxSplits));
   }
   const FwdSpec spec = unsplit_spec(p, gpu);
-  const bool grouped = spec.rows == Rows::group;
-  const std::int64_t rows = grouped ? p.seqlen_q * heads_per_group(p) : p.seqlen_q;
-  const std::int64_t heads = grouped ? p.num_heads_kv : p.num_heads_q;
-  const std::int64_t sequences = p.q_layout == QLayout::varlen ? 1 : p.batch;
-  const std::int64_t tiles = std::max<std::int64_t>(ceil_div(rows, std::int64_t{spec.tile_m}) * heads * sequences, 1);
+  const std::int64_t tiles = std::max<std::int64_t>(row_tiles(p, spec), 1);
   const std::int64_t slots = std::int64_t{gpu.num_sms} * spec.min_ctas;
   const std::int64_t useful = p.seqlen_kv / kMinSplitKeys;
   const std::int64_t most = std::min<std::int64_t>({useful, slots / tiles, kMaxSplits});

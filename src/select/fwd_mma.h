@@ -17,11 +17,11 @@ Element element_of(fovea_dtype dtype);
 // Whether the exponent takes softmax_scale: no softcap stands between, and no sign turns the order of the scores.
 bool scale_folds(const Problem& problem);
 
-// Query heads that share a kv head; 1 at least.
-std::int64_t heads_per_group(const Problem& problem);
-
 // Whether tiles of the rows of a group (Rows::group) are fewer than tiles of each head's, by a tenth at least.
 bool grouping_fills_tiles(const Problem& problem, std::int64_t tile_m);
+
+// Tiles of all heads and sequences before keys are split; packed sequences count as one.
+std::int64_t row_tiles(const Problem& problem, const FwdSpec& spec);
 
 // Whether as many CTAs as the spec wants fit an SM's shared memory.
 bool smem_fits(const FwdSpec& spec, const GpuCaps& gpu);

@@ -63,11 +63,7 @@ bool view_fits(const Problem& p, bool vector) { return vector && std::max(p.head
 // to 1.03, of 1024 keys 1.06 to 1.54.
 bool busies_the_chip(const Problem& p, const FwdSpec& spec, const GpuCaps& gpu) {
   constexpr std::int64_t kManyKeys = 4096;
-  const bool grouped = spec.rows == Rows::group;
-  const std::int64_t rows = p.seqlen_q * (grouped ? heads_per_group(p) : 1);
-  const std::int64_t tiles =
-      ceil_div(rows, std::int64_t{spec.tile_m}) * p.batch * (grouped ? p.num_heads_kv : p.num_heads_q);
-  return 3 * tiles >= gpu.num_sms || p.seqlen_kv < kManyKeys;
+  return 3 * row_tiles(p, spec) >= gpu.num_sms || p.seqlen_kv < kManyKeys;
 }
 
 // Whether tiles have enough rows: queries of a head, or of the heads of a group.
@@ -102,8 +98,8 @@ std::array<Condition, 9> conditions(const Problem& p, const GpuCaps& gpu) {
        "TMA knows no others"},
       {p.requested_splits <= 1 && !p.batch_invariant && fills_tiles(p, gpu), FOVEA_UNSUPPORTED,
        "few queries, split keys or batch-invariant mode",
-       "64 rows of a tile or more, of a head or of a group of 2, 4, 8 or 16 heads, and tiles for a third of the SMs "
-       "or fewer than 4096 keys, in one part",
+       "64 queries or more, or more than 64 rows of a group of 2, 4, 8 or 16 heads; tiles for a third of the SMs or "
+       "fewer than 4096 keys; in one part",
        "fwd_mma packs heads and splits keys"},
   }};
 }

@@ -2,6 +2,7 @@
 // Two calls with equal Problems get the same kernel and the same plan.
 #pragma once
 
+#include <algorithm>
 #include <compare>
 #include <cstdint>
 #include <string>
@@ -59,6 +60,11 @@ struct Problem {
 
   bool operator==(const Problem&) const = default;
 };
+
+// Query heads that share a kv head; 1 at least.
+inline std::int64_t heads_per_group(const Problem& p) {
+  return p.num_heads_kv > 0 ? std::max<std::int64_t>(p.num_heads_q / p.num_heads_kv, 1) : 1;
+}
 
 // Whether causal or window rules leave different parts of a sequence's keys to its queries.
 inline bool uneven_keys(const Problem& p) { return p.causal || p.has_window_left || p.has_window_right; }
