@@ -52,7 +52,8 @@ inline Refusal check_forward(const fovea_forward_args* args, RowFilter filter) {
     return {FOVEA_RANK, "rank", "rank of q, k, v or out", "3 with cu_seqlens, else 4"};
   if (present(a.page_table) && !present(a.seqused_kv))
     return {FOVEA_PAGED_ARGUMENTS, "paged_arguments", "page_table alone", "page_table with seqused_kv"};
-  if (num_heads_kv(a) < 1 || num_heads_q(a) % num_heads_kv(a) != 0)
+  const std::int64_t hq = num_heads_q(a), hkv = num_heads_kv(a);
+  if (hkv == 0 ? hq != 0 : hq % hkv != 0)
     return {FOVEA_HEAD_RATIO, "head_ratio", "num_heads_q, num_heads_kv", "a whole ratio"};
   return {};
 }

@@ -73,10 +73,15 @@ inline std::int64_t lse_at(const fovea_tensor& lse, const fovea_tensor& cu_seqle
   return b * lse.strides[0] + h * lse.strides[1] + i * lse.strides[2];
 }
 
+// Query heads that read a kv head; 0 where there are no heads at all.
+inline std::int64_t heads_per_kv_head(const fovea_forward_args& a) {
+  return num_heads_kv(a) == 0 ? 0 : num_heads_q(a) / num_heads_kv(a);
+}
+
 // Element [b, h, i, j] of a mask or bias [B|1, Hq|Hkv|1, Sq|1, Sk].
 inline std::int64_t score_operand_at(const fovea_forward_args& a, const fovea_tensor& t, std::int64_t b, std::int64_t h,
                                      std::int64_t i, std::int64_t j) {
-  const std::int64_t group = num_heads_q(a) / num_heads_kv(a);
+  const std::int64_t group = heads_per_kv_head(a);
   const std::int64_t head = t.shape[1] == num_heads_q(a) ? h : h / group;
   return (t.shape[0] == 1 ? 0 : b * t.strides[0]) + (t.shape[1] == 1 ? 0 : head * t.strides[1]) +
          (t.shape[2] == 1 ? 0 : i * t.strides[2]) + j * t.strides[3];

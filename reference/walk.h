@@ -74,7 +74,7 @@ fovea_status walk(const fovea_forward_args* args, RowFilter filter, Row row, fov
   const Refusal refusal = check_forward(args, filter);
   if (refusal.status != FOVEA_OK) return report(refusal, error);
   const fovea_forward_args& a = *args;
-  const std::int64_t group = num_heads_q(a) / num_heads_kv(a);
+  const std::int64_t group = heads_per_kv_head(a);
   for (std::int64_t b = 0; b < batch(a); ++b) {
     const Sequence seq = sequence(a, b);
     for (std::int64_t hkv = 0; hkv < num_heads_kv(a); ++hkv) {

@@ -109,11 +109,13 @@ class Run:
         fuzzers = sorted(path for path in (ROOT / "build-asan" / "fuzz").glob("*") if os.access(path, os.X_OK))
         self.steps.total += len(fuzzers)
         for fuzzer in fuzzers:
-            code, _ = self.steps.run(f"fuzz {fuzzer.name}", self.fuzz_command(fuzzer), cwd=ROOT)
+            code, output = self.steps.run(f"fuzz {fuzzer.name}", self.fuzz_command(fuzzer), cwd=ROOT)
             if code == 0:
                 self.record("fuzz", junit.Tally(passed=1))
             else:
-                self.fail("fuzz", f"{fuzzer.name} ended with exit code {code}; inputs kept in build-asan/")
+                # What it found, and the input: enough to see the fault again elsewhere.
+                told = [line for line in output.splitlines() if line.startswith(("SUMMARY:", "Base64:"))]
+                self.fail("fuzz", "; ".join([f"{fuzzer.name} ended with exit code {code}", *told]))
         if not fuzzers:
             self.fail("fuzz", "ran no test")
 

@@ -41,7 +41,7 @@ typedef enum fovea_status {
   FOVEA_DTYPE = 10,           /* a dtype that this operand cannot have */
   FOVEA_DTYPE_MISMATCH = 11,  /* operands that must agree in dtype do not */
   FOVEA_RANK = 12,            /* wrong number of dimensions */
-  FOVEA_SHAPE = 13,           /* a dimension is negative or contradicts another operand */
+  FOVEA_SHAPE = 13,           /* a dimension is negative, too large, or contradicts another operand */
   FOVEA_HEAD_DIM = 14,        /* head dim outside what is served */
   FOVEA_HEAD_RATIO = 15,      /* num_heads_q is not a multiple of num_heads_kv */
   FOVEA_STRIDE_OVERFLOW = 16, /* an element offset does not fit 63 bits */

@@ -56,10 +56,18 @@ std::uint64_t magnitude(std::int64_t value) {
           .hint = cat("correct the shape of ", arg.name)};
 }
 
+[[gnu::cold]] Error uncountable(Arg arg) {
+  return {.status = FOVEA_SHAPE,
+          .asked = cat(arg.name, ".shape=", shape_text(*arg.tensor)),
+          .allowed = "extents whose product fits 63 bits, those of 0 left out",
+          .why = "rows, heads and sequences are multiplied in 64-bit integers, of empty tensors too",
+          .hint = cat("correct the shape of ", arg.name)};
+}
+
 [[gnu::cold]] Error offsets_overflow(Arg arg) {
   return {.status = FOVEA_STRIDE_OVERFLOW,
           .asked = cat(arg.name, ".shape=", shape_text(*arg.tensor), " strides=", strides_text(*arg.tensor)),
-          .allowed = "element counts and byte offsets that fit 63 bits and stay in the address space",
+          .allowed = "byte offsets that fit 63 bits and stay in the address space",
           .why = "the address of an element would wrap around",
           .hint = cat("correct the strides of ", arg.name, ", which count elements, not bytes")};
 }
@@ -90,14 +98,16 @@ bool names_a_device(const fovea_tensor& t) {
 // One walk over a view's dimensions. What stands after `empty` counts only when no extent is 0.
 struct Walk {
   bool extents_in_range;
+  bool countable;  // the product of the extents fits, those of 0 left out
   bool empty;
-  bool overflow;           // of the element count or an offset
+  bool overflow;           // of an offset
   std::int64_t low, high;  // offsets of the furthest elements
 };
 
 Walk walk(const fovea_tensor& t) {
   // Plain variables, for fields whose address is taken stay in memory.
   bool in_range = true;
+  bool uncounted = false;
   bool empty = false;
   bool overflow = false;
   std::int64_t elements = 1;
@@ -109,13 +119,13 @@ Walk walk(const fovea_tensor& t) {
     std::int64_t reach = 0;
     in_range &= static_cast<std::uint64_t>(extent) <= std::uint64_t{kMaxExtent};
     empty |= extent == 0;
-    overflow |= __builtin_mul_overflow(elements, extent, &elements);
+    uncounted |= __builtin_mul_overflow(elements, std::max<std::int64_t>(extent, 1), &elements);
     overflow |= __builtin_sub_overflow(extent, 1, &last);
     overflow |= __builtin_mul_overflow(last, t.strides[d], &reach);
     overflow |= __builtin_add_overflow(low, std::min<std::int64_t>(reach, 0), &low);
     overflow |= __builtin_add_overflow(high, std::max<std::int64_t>(reach, 0), &high);
   }
-  return {in_range, empty, overflow, low, high};
+  return {in_range, !uncounted, empty, overflow, low, high};
 }
 
 // Sets `bytes` to the bytes of the elements from w.low to w.high; false when an address overflows.
@@ -144,7 +154,7 @@ std::optional<ByteRange> byte_range(const fovea_tensor& t) {
   const Walk w = walk(t);
   if (w.empty) return ByteRange{};
   ByteRange bytes;
-  if (w.overflow || !set_bytes(t, w, bytes)) return std::nullopt;
+  if (!w.countable || w.overflow || !set_bytes(t, w, bytes)) return std::nullopt;
   return bytes;
 }
 
@@ -178,6 +188,7 @@ Check check_tensor(Arg arg, ByteRange& bytes) {
   if (!names_a_device(t)) return unknown_device(arg);
   const Walk w = walk(t);
   if (!w.extents_in_range) return extent_out_of_range(arg);
+  if (!w.countable) return uncountable(arg);
   if (w.empty) return {};
   if (w.overflow || !set_bytes(t, w, bytes)) return offsets_overflow(arg);
   if (t.data == nullptr) return no_data(arg);

@@ -58,7 +58,7 @@ ScoreView score_view(const fovea_tensor& t, HeadMode mode, const Problem& p) {
                  .stride_k = stride(3),
                  .rows = t.shape[2],
                  .keys = t.shape[3]};
-  if (mode == HeadMode::kv_head && p.num_heads_q > 0) view.head_group = p.num_heads_q / p.num_heads_kv;
+  if (mode == HeadMode::kv_head) view.head_group = heads_per_group(p);
   return view;
 }
 

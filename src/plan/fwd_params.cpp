@@ -85,7 +85,7 @@ FwdParams make_fwd_params(const Plan& plan, const ForwardOperands& operands, flo
       .lse_split = 0,
       .batch = static_cast<i32>(p.batch),
       .num_heads_q = static_cast<i32>(p.num_heads_q),
-      .group = static_cast<i32>(p.num_heads_q / std::max<std::int64_t>(p.num_heads_kv, 1)),
+      .group = static_cast<i32>(heads_per_group(p)),
       .seqlen_q = static_cast<i32>(operands.rows_q),
       .seqlen_kv = static_cast<i32>(std::min<std::int64_t>(operands.rows_kv, kFarKeys)),
       .head_dim_qk = static_cast<i32>(p.head_dim_qk),

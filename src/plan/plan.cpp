@@ -73,8 +73,9 @@ std::uint64_t plan_digest(const Plan& plan) {
 
 Plan make_cpu_plan(const Problem& problem, const Choice& choice, const Caps& caps) {
   Plan plan{.problem = problem, .choice = choice, .num_threads = std::max(caps.num_threads, 1)};
-  const std::int64_t group = problem.num_heads_kv > 0 ? problem.num_heads_q / problem.num_heads_kv : 1;
-  const std::int64_t rows = std::max<std::int64_t>(group * problem.seqlen_q, 1);
+  // Of a group of heads.
+  const std::int64_t rows =
+      problem.num_heads_q > 0 ? std::max<std::int64_t>(heads_per_group(problem) * problem.seqlen_q, 1) : 1;
   const std::int64_t pairs = problem.batch * problem.num_heads_kv;
 
   const TileShape largest = largest_tile(choice.kernel);
@@ -116,7 +117,7 @@ Plan make_gpu_plan(const Problem& problem, const Choice& choice, const GpuCaps& 
   plan.num_splits = choice.num_splits;
   plan.split_keys = problem.batch_invariant && problem.requested_splits == 0 ? kInvariantSplitKeys : 0;
   const bool grouped = choice.spec.rows == Rows::group;
-  const std::int64_t group = problem.num_heads_kv > 0 ? problem.num_heads_q / problem.num_heads_kv : 1;
+  const std::int64_t group = heads_per_group(problem);
   const std::int64_t heads = grouped ? problem.num_heads_kv : problem.num_heads_q;
   const bool packed = problem.q_layout == QLayout::varlen;
   const std::int64_t rows = (grouped ? group : 1) * (packed ? problem.total_q : problem.seqlen_q);

@@ -71,7 +71,7 @@ Check check_layout(const Problem& p) {
                        "fewer than 2^30 rows of a group", "rows inside a sequence are 32-bit",
                        "split the queries over several calls");
   }
-  const std::int64_t tiles = ceil_div(p.seqlen_q, kMinTileM) * kMaxSplits;
+  const std::int64_t tiles = std::max<std::int64_t>(ceil_div(p.seqlen_q, kMinTileM), 1) * kMaxSplits;
   if (p.batch > 0 && p.num_heads_q > 0 && tiles > kMaxGrid / p.batch / p.num_heads_q) {
     return unsupported(cat("batch=", p.batch, ", num_heads_q=", p.num_heads_q, ", seqlen_q=", p.seqlen_q),
                        "fewer than 2^24 tiles of 64 queries", "a grid has at most 2^31 - 1 CTAs",

@@ -142,12 +142,18 @@ const RefusalRow kTensorRows[] = {
     {"stride_lowest", FOVEA_STRIDE_OVERFLOW,
      [](C& c) { c.args.v.strides[2] = std::numeric_limits<std::int64_t>::min(); }, "v.shape"},
     {"stride_wraps_address", FOVEA_STRIDE_OVERFLOW, [](C& c) { c.args.v.strides[0] = -(kMaxInt64 / 4); }, "v.shape"},
-    {"element_count_overflow", FOVEA_STRIDE_OVERFLOW,
+    {"element_count_overflow", FOVEA_SHAPE,
      [](C& c) {
        c.args.k.shape[0] = c.args.k.shape[1] = kHuge;
        for (auto& stride : c.args.k.strides) stride = 0;
      },
      "1099511627776"},
+    {"element_count_overflow_of_an_empty_view", FOVEA_SHAPE,
+     [](C& c) {
+       c.args.q.shape[0] = 0;
+       c.args.q.shape[1] = c.args.q.shape[2] = kHuge;
+     },
+     "[0, 1099511627776, 1099511627776, 8]"},
     {"alignment_q", FOVEA_ALIGNMENT,
      [](C& c) { c.args.q.data = reinterpret_cast<char*>(c.args.q.data) + 2, c.args.q.shape[0] = 1; }, "2 past"},
     {"alignment_bf16", FOVEA_ALIGNMENT,
