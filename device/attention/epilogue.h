@@ -63,7 +63,7 @@ FOVEA_INLINE void stage_block(const LdmatrixView<kSpec.o_tile(), LdmatrixPattern
     Array<FragC, 2> pair;
     FOVEA_UNROLL
     for (i32 i = 0; i < 8; ++i) pair[i / 4].reg[i % 4] = o[n + i / 4].reg[i % 4] * factor[(i / 2) % 2];
-    store_matrix<kSpec.store>(view, row, static_cast<u32>(8 * n), as_a_operand<kSpec.out>(pair[0], pair[1]));
+    store_matrix<kSpec.store>(view, row, static_cast<u32>(8 * n), as_a_operand<kSpec.element>(pair[0], pair[1]));
   }
 }
 
@@ -142,10 +142,14 @@ FOVEA_INLINE void store_row_f32(f32* row, const Array<FragC, kOutTiles>& o, i32 
   const i32 first = 2 * static_cast<i32>(isa::laneid() & 3U);
   FOVEA_UNROLL
   for (i32 n = 0; n < kOutTiles; ++n) {
-    FOVEA_UNROLL
-    for (i32 e = 0; e < 2; ++e) {
-      const i32 col = 8 * n + first + e;
-      if (kSpec.loads != Loads::any || col < cols) isa::st_global<f32>(row + col, o[n].reg[2 * half + e] * factor);
+    const i32 col = 8 * n + first;
+    const f32 x = o[n].reg[2 * half] * factor;
+    const f32 y = o[n].reg[2 * half + 1] * factor;
+    if constexpr (kSpec.loads != Loads::any) {
+      isa::st_global<U32x2>(row + col, {f32_bits(x), f32_bits(y)});
+    } else {
+      if (col < cols) isa::st_global<f32>(row + col, x);
+      if (col + 1 < cols) isa::st_global<f32>(row + col + 1, y);
     }
   }
 }

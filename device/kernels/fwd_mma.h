@@ -51,13 +51,13 @@ FOVEA_INLINE void finish_warp(const FwdMmaWarp<kSpec>& warp, const FwdTask& task
           isa::st_global<f32>(lse + 1, query ? sum : 0.0F);
         }
       }
-      if constexpr (kSpec.out == Element::fp32) {
+      if (p.out_f32 != 0 && inside) {
         f32* out = static_cast<f32*>(p.out.data) + place.out;
-        if (inside) store_row_f32<kSpec>(out, warp.o[block], half, result.factor, p.head_dim_v);
+        store_row_f32<kSpec>(out, warp.o[block], half, result.factor, p.head_dim_v);
       }
       factor[half] = result.factor;
     }
-    if constexpr (kSpec.out != Element::fp32) {
+    if (p.out_f32 == 0) {
       stage_block<kSpec>(o_view, static_cast<u32>(warp_row + 16 * block), warp.o[block], factor);
     }
   }
@@ -127,10 +127,9 @@ class FwdMma {
   // Writes the results. Nobody may read Q, K or V any more: their space takes the output.
   FOVEA_INLINE void finish() {
     finish_warp<kSpec>(warp_, task_, lane_row_, smem_, warp_row_);
-    if constexpr (kSpec.out != Element::fp32) {
-      isa::syncthreads();
-      store_rows<kSpec>(smem_, task_.p, task_.seq, task_.tile);
-    }
+    if (task_.p.out_f32 != 0) return;
+    isa::syncthreads();
+    store_rows<kSpec>(smem_, task_.p, task_.seq, task_.tile);
   }
 
  private:

@@ -361,7 +361,7 @@ class Consumer {
   FOVEA_INLINE bool hand_out(i32 turn, u32 warp_row, bool again) {
     const SmemPtr staged = ring_.out_tile() + warp_row / 16U * kWarpOut<kSpec>.bytes();
     if constexpr (kSpec.sends_apart()) {
-      PairFiniteness<kSpec.out> finiteness;
+      PairFiniteness<kSpec.element> finiteness;
       stage_rows<kSpec>(staged, 0, o_, finiteness);
       out_.hand_over(turn, again);
       return finiteness.all();

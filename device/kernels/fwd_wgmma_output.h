@@ -72,10 +72,10 @@ FOVEA_INLINE bool store_rows_from_registers(const FwdWgmmaParams& p, const Wgmma
   const bool odd = lane % 2 != 0;  // takes the second of two n8 tiles
   const i32 row = work.tile.row0 + tile_row + lane / 4;
   u16* const out = static_cast<u16*>(p.fwd.out.data) + row_place<kSpec>(p.fwd, work.seq, work.tile, row).out;
-  PairFiniteness<kSpec.out> finiteness;
+  PairFiniteness<kSpec.element> finiteness;
   FOVEA_UNROLL
   for (i32 i = 0; i < kSpec.head_dim_v / 16; ++i) {
-    const Array<u32, 4> pairs = as_a_operand<kSpec.out>(o, i).reg;
+    const Array<u32, 4> pairs = as_a_operand<kSpec.element>(o, i).reg;
     finiteness.add(pairs);
     const i32 col = 16 * i + (odd ? 8 : 0) + 4 * (lane % 4 / 2);
     FOVEA_UNROLL
@@ -104,11 +104,11 @@ FOVEA_INLINE void begin_to_send(const FwdWgmmaParams& p, const WgmmaWork& work, 
 // Columns from `col` on into the warp's part of shared memory, as many as it has room for.
 template <FwdSpec kSpec>
 FOVEA_INLINE void stage_rows(SmemPtr staged, i32 col, const WgmmaAcc<kSpec.head_dim_v>& o,
-                             PairFiniteness<kSpec.out>& finiteness) {
+                             PairFiniteness<kSpec.element>& finiteness) {
   const LdmatrixView<kWarpOut<kSpec>, LdmatrixPattern::a_row_major> view(staged);
   FOVEA_UNROLL
   for (i32 at = 0; at < min(kWarpOut<kSpec>.cols, kSpec.head_dim_v - col); at += 16) {
-    const FragA rows{as_a_operand<kSpec.out>(o, (col + at) / 16).reg};
+    const FragA rows{as_a_operand<kSpec.element>(o, (col + at) / 16).reg};
     finiteness.add(rows.reg);
     store_matrix<Store::stmatrix>(view, 0, static_cast<u32>(at), rows);
   }
@@ -122,7 +122,7 @@ FOVEA_INLINE bool store_rows(const FwdWgmmaParams& p, const WgmmaWork& work, Sme
                              const WgmmaAcc<kSpec.head_dim_v>& o) {
   constexpr i32 kCols = kWarpOut<kSpec>.cols;
   const i32 first = work.tile.row0 + tile_row;
-  PairFiniteness<kSpec.out> finiteness;
+  PairFiniteness<kSpec.element> finiteness;
   FOVEA_UNROLL
   for (i32 col = 0; col < kSpec.head_dim_v; col += kCols) {
     if (col > 0) free_staging(false);

@@ -73,6 +73,8 @@ struct FwdParams {
   f32 scale_log2;  // softmax_scale * log2(e)
   f32 softcap;     // 0 = off; only where the exponent does not take the scale
   f32 softcap_in;  // 2 * log2(e) * softmax_scale / softcap: what the product is multiplied by inside tanh
+
+  i32 out_f32;  // 1: out is fp32, as that of splits always is; 0: of q's dtype. fwd_mma alone
 };
 
 static_assert(sizeof(FwdParams) % 8 == 0);

@@ -38,8 +38,7 @@ inline constexpr u32 kWgmmaHeader = 2048;
 inline constexpr u32 kBiasHeader = 32;
 
 struct FwdSpec {
-  Element element = Element::bf16;  // q, k, v
-  Element out = Element::bf16;
+  Element element = Element::bf16;  // q, k, v; out too, or fp32: FwdParams::out_f32
   i32 head_dim_qk = 128;  // width of the q and k tiles: the head dim; an upper bound of it with Loads::any or wgmma
   i32 head_dim_v = 128;   // likewise of the v and out tiles
   ScoreForm score = ScoreForm::scaled;
@@ -164,14 +163,14 @@ constexpr SmemPlan plan_smem(const FwdSpec& spec) {
 
 // FNV-1a over every field, in declaration order. A field that is added to FwdSpec and not here does not compile.
 constexpr u64 digest(const FwdSpec& spec) {
-  const auto& [element, out, head_dim_qk, head_dim_v, score, bias, loads, rows, store, tile_m, tile_n, rows_per_warp,
-               stages, min_ctas, family, transformed, bias_tiles] = spec;
-  const u32 fields[] = {static_cast<u32>(element),     static_cast<u32>(out),       static_cast<u32>(head_dim_qk),
-                        static_cast<u32>(head_dim_v),  static_cast<u32>(score),     static_cast<u32>(bias),
-                        static_cast<u32>(loads),       static_cast<u32>(rows),      static_cast<u32>(store),
-                        static_cast<u32>(tile_m),      static_cast<u32>(tile_n),    static_cast<u32>(rows_per_warp),
-                        static_cast<u32>(stages),      static_cast<u32>(min_ctas),  static_cast<u32>(family),
-                        static_cast<u32>(transformed), static_cast<u32>(bias_tiles)};
+  const auto& [element, head_dim_qk, head_dim_v, score, bias, loads, rows, store, tile_m, tile_n, rows_per_warp, stages,
+               min_ctas, family, transformed, bias_tiles] = spec;
+  const u32 fields[] = {static_cast<u32>(element),   static_cast<u32>(head_dim_qk),   static_cast<u32>(head_dim_v),
+                        static_cast<u32>(score),     static_cast<u32>(bias),          static_cast<u32>(loads),
+                        static_cast<u32>(rows),      static_cast<u32>(store),         static_cast<u32>(tile_m),
+                        static_cast<u32>(tile_n),    static_cast<u32>(rows_per_warp), static_cast<u32>(stages),
+                        static_cast<u32>(min_ctas),  static_cast<u32>(family),        static_cast<u32>(transformed),
+                        static_cast<u32>(bias_tiles)};
   u64 hash = 0xcbf29ce484222325ULL;
   for (const u32 field : fields) {
     for (i32 byte = 0; byte < 4; ++byte) hash = (hash ^ ((field >> (8 * byte)) & 0xffU)) * 0x100000001b3ULL;
@@ -199,8 +198,7 @@ constexpr bool well_formed_wgmma(const FwdSpec& spec) {
       (biased ? bias : !spec.bias_tiles) && (!spec.scans_mask() || mask) && (!spec.transformed || spec.views());
   const bool ring = spec.stages >= 2 && spec.stages <= 4 && skipped < spec.stages && spec.min_ctas == 1;
   return products && head_dims && ring && spec.rows_per_warp == 16 && spec.element != Element::fp32 &&
-         spec.out == spec.element && spec.loads != Loads::any && views &&
-         (spec.rows == Rows::head || (!spec.views() && spec.stages_out()));
+         spec.loads != Loads::any && views && (spec.rows == Rows::head || (!spec.views() && spec.stages_out()));
 }
 
 // What a kernel relies on. A spec that breaks it does not compile.

@@ -29,6 +29,11 @@ ScoreTensor score_tensor(const ScoreView& view) {
           .vector = view.vector ? 1 : 0};
 }
 
+std::int64_t right_bound(const Problem& p, std::int64_t diagonal) {
+  const std::int64_t right = p.causal ? diagonal : std::int64_t{kFarKeys};
+  return p.has_window_right ? std::min(right, diagonal + p.window_right) : right;
+}
+
 i32 page_shift(std::int64_t page_size) {
   const auto size = static_cast<std::uint64_t>(page_size);
   return std::has_single_bit(size) ? std::countr_zero(size) : -1;
@@ -40,6 +45,7 @@ void write_parts(FwdParams& params, const Plan& plan, const ForwardOperands& ope
   const SplitParts layout = split_parts(plan, operands);
   const std::int64_t row = p.num_heads_q * p.head_dim_v;
   params.out = {parts, params.seqlen_q * row, row, p.head_dim_v};
+  params.out_f32 = 1;
   params.out_split = layout.rows * row;
   params.lse = parts + layout.lse;
   params.lse_b = 2 * params.seqlen_q * p.num_heads_q;
@@ -54,8 +60,6 @@ void write_parts(FwdParams& params, const Plan& plan, const ForwardOperands& ope
 FwdParams make_fwd_params(const Plan& plan, const ForwardOperands& operands, float* parts) {
   const Problem& p = plan.problem;
   const std::int64_t diagonal = p.has_offset ? p.q_offset - p.kv_offset : 0;
-  std::int64_t right = p.causal ? diagonal : std::int64_t{kFarKeys};
-  if (p.has_window_right) right = std::min(right, diagonal + p.window_right);
   const double scale_log2 = static_cast<double>(p.softmax_scale) * std::numbers::log2e;
   FwdParams params{
       .q = row_tensor(operands.q),
@@ -102,12 +106,13 @@ FwdParams make_fwd_params(const Plan& plan, const ForwardOperands& operands, flo
       .align_out = p.align_out,
       .bias_element = element_of(operands.bias.dtype),
       .left = p.has_window_left ? clamp_far(diagonal - p.window_left) : -kFarKeys,
-      .right = clamp_far(right),
+      .right = clamp_far(right_bound(p, diagonal)),
       .bottom_right = p.has_offset ? 0 : 1,
       .scale = p.softmax_scale,
       .scale_log2 = static_cast<f32>(scale_log2),
       .softcap = p.softcap,
-      .softcap_in = p.softcap > 0.0F ? static_cast<f32>(2.0 * scale_log2 / static_cast<double>(p.softcap)) : 0.0F};
+      .softcap_in = p.softcap > 0.0F ? static_cast<f32>(2.0 * scale_log2 / static_cast<double>(p.softcap)) : 0.0F,
+      .out_f32 = p.out_dtype == FOVEA_F32 ? 1 : 0};
   if (plan.num_splits > 1) write_parts(params, plan, operands, parts);
   return params;
 }

@@ -120,7 +120,7 @@ bool vector_views(const Problem& p) {
 
 Loads loads_of(const Problem& p, i32 width_qk, i32 width_v) {
   const bool whole = p.head_dim_qk == width_qk && p.head_dim_v == width_v;
-  const bool aligned = p.align_qkv >= 16 && (p.out_dtype == FOVEA_F32 || p.align_out >= 16);
+  const bool aligned = p.align_qkv >= 16 && p.align_out >= (p.out_dtype == FOVEA_F32 ? 8 : 16);
   if (!whole || !aligned) return Loads::any;
   return p.kv_layout == KvLayout::paged ? Loads::paged : Loads::vector;
 }
@@ -131,46 +131,6 @@ bool takes_bias_tiles(FwdSpec spec, const GpuCaps& gpu) {
   if (spec.head_dim_v <= 64) return false;
   spec.bias_tiles = true;
   return well_formed(spec) && smem_fits(spec, gpu);
-}
-
-// The spec of a call whose keys are not split.
-FwdSpec unsplit_spec(const Problem& p, const GpuCaps& gpu) {
-  FwdSpec spec;
-  spec.element = element_of(p.dtype);
-  spec.out = element_of(p.out_dtype);
-  spec.head_dim_qk = tile_width(p.head_dim_qk);
-  spec.head_dim_v = tile_width(p.head_dim_v);
-  spec.score = score_form(p);
-  spec.loads = loads_of(p, spec.head_dim_qk, spec.head_dim_v);
-  const bool decode = is_decode(p);
-  spec.rows = decode ? Rows::group : Rows::head;
-  // What a call seldom has takes the kernel that can do all of it, of which there are few.
-  const bool general_bias = spec.score == ScoreForm::biased && (p.bias == HeadMode::absent || p.softcap != 0.0F);
-  const bool plain = spec.score == ScoreForm::scaled && !(decode && spec.loads == Loads::any);
-  if (!vector_views(p) || general_bias || (!plain && (decode || spec.loads != Loads::vector))) {
-    spec.score = ScoreForm::biased;
-    spec.loads = Loads::any;
-    spec.head_dim_qk = spec.head_dim_v = universal_width(std::max(p.head_dim_qk, p.head_dim_v));
-  } else if (spec.score == ScoreForm::biased) {
-    spec.bias = element_of(p.bias_dtype);
-  }
-  if (spec.loads == Loads::any) {
-    spec.head_dim_qk = std::max(spec.head_dim_qk, kMinAnyWidth);
-    spec.head_dim_v = std::max(spec.head_dim_v, kMinAnyWidth);
-  }
-  spec.store = gpu.sm >= 90 ? Store::stmatrix : Store::vector;
-  const MmaUse use = decode ? MmaUse::decode : (spec.score == ScoreForm::biased ? MmaUse::biased : MmaUse::prefill);
-  const MmaTuning& tuning = tuning_for(use, std::max(spec.head_dim_qk, spec.head_dim_v), gpu);
-  spec.tile_m = tuning.tile_m;
-  spec.tile_n = tuning.tile_n;
-  spec.rows_per_warp = tuning.rows_per_warp;
-  spec.stages = tuning.stages;
-  spec.min_ctas = tuning.min_ctas;
-  if (plain && spec.loads != Loads::any && !p.batch_invariant && grouping_fills_tiles(p, spec.tile_m)) {
-    spec.rows = Rows::group;
-  }
-  spec.bias_tiles = takes_bias_tiles(spec, gpu);
-  return spec;
 }
 
 // What makes a call take a path of element-wise reads, where a sibling reads whole vectors; null when nothing does.
@@ -270,8 +230,40 @@ Element element_of(fovea_dtype dtype) {
 }
 
 FwdSpec fwd_mma_spec(const Problem& p, const GpuCaps& gpu) {
-  FwdSpec spec = unsplit_spec(p, gpu);
-  if (fwd_mma_splits(p, gpu) > 1) spec.out = Element::fp32;
+  FwdSpec spec;
+  spec.element = element_of(p.dtype);
+  spec.head_dim_qk = tile_width(p.head_dim_qk);
+  spec.head_dim_v = tile_width(p.head_dim_v);
+  spec.score = score_form(p);
+  spec.loads = loads_of(p, spec.head_dim_qk, spec.head_dim_v);
+  const bool decode = is_decode(p);
+  spec.rows = decode ? Rows::group : Rows::head;
+  // What a call seldom has takes the kernel that can do all of it, of which there are few.
+  const bool general_bias = spec.score == ScoreForm::biased && (p.bias == HeadMode::absent || p.softcap != 0.0F);
+  const bool plain = spec.score == ScoreForm::scaled && !(decode && spec.loads == Loads::any);
+  if (!vector_views(p) || general_bias || (!plain && (decode || spec.loads != Loads::vector))) {
+    spec.score = ScoreForm::biased;
+    spec.loads = Loads::any;
+    spec.head_dim_qk = spec.head_dim_v = universal_width(std::max(p.head_dim_qk, p.head_dim_v));
+  } else if (spec.score == ScoreForm::biased) {
+    spec.bias = element_of(p.bias_dtype);
+  }
+  if (spec.loads == Loads::any) {
+    spec.head_dim_qk = std::max(spec.head_dim_qk, kMinAnyWidth);
+    spec.head_dim_v = std::max(spec.head_dim_v, kMinAnyWidth);
+  }
+  spec.store = gpu.sm >= 90 ? Store::stmatrix : Store::vector;
+  const MmaUse use = decode ? MmaUse::decode : (spec.score == ScoreForm::biased ? MmaUse::biased : MmaUse::prefill);
+  const MmaTuning& tuning = tuning_for(use, std::max(spec.head_dim_qk, spec.head_dim_v), gpu);
+  spec.tile_m = tuning.tile_m;
+  spec.tile_n = tuning.tile_n;
+  spec.rows_per_warp = tuning.rows_per_warp;
+  spec.stages = tuning.stages;
+  spec.min_ctas = tuning.min_ctas;
+  if (plain && spec.loads != Loads::any && !p.batch_invariant && grouping_fills_tiles(p, spec.tile_m)) {
+    spec.rows = Rows::group;
+  }
+  spec.bias_tiles = takes_bias_tiles(spec, gpu);
   return spec;
 }
 
@@ -281,7 +273,7 @@ std::int32_t fwd_mma_splits(const Problem& p, const GpuCaps& gpu) {
     return static_cast<std::int32_t>(
         std::clamp<std::int64_t>(ceil_div(p.seqlen_kv, std::int64_t{kInvariantSplitKeys}), 2, kMaxSplits));
   }
-  const FwdSpec spec = unsplit_spec(p, gpu);
+  const FwdSpec spec = fwd_mma_spec(p, gpu);
   const std::int64_t tiles = std::max<std::int64_t>(row_tiles(p, spec), 1);
   const std::int64_t slots = std::int64_t{gpu.num_sms} * spec.min_ctas;
   const std::int64_t useful = p.seqlen_kv / kMinSplitKeys;
@@ -339,11 +331,11 @@ std::string_view cpp(Loads loads) {
 }  // namespace
 
 std::string to_cpp(const FwdSpec& spec) {
-  const auto& [element, out, head_dim_qk, head_dim_v, score, bias, loads, rows, store, tile_m, tile_n, rows_per_warp,
-               stages, min_ctas, family, transformed, bias_tiles] = spec;
-  return cat("{.element = ", cpp(element), ", .out = ", cpp(out), ", .head_dim_qk = ", head_dim_qk,
-             ", .head_dim_v = ", head_dim_v, ", .score = ", cpp(score), ", .bias = ", cpp(bias),
-             ", .loads = ", cpp(loads), ", .rows = fovea::Rows::", rows == Rows::group ? "group" : "head",
+  const auto& [element, head_dim_qk, head_dim_v, score, bias, loads, rows, store, tile_m, tile_n, rows_per_warp, stages,
+               min_ctas, family, transformed, bias_tiles] = spec;
+  return cat("{.element = ", cpp(element), ", .head_dim_qk = ", head_dim_qk, ", .head_dim_v = ", head_dim_v,
+             ", .score = ", cpp(score), ", .bias = ", cpp(bias), ", .loads = ", cpp(loads),
+             ", .rows = fovea::Rows::", rows == Rows::group ? "group" : "head",
              ", .store = fovea::Store::", store == Store::stmatrix ? "stmatrix" : "vector", ", .tile_m = ", tile_m,
              ", .tile_n = ", tile_n, ", .rows_per_warp = ", rows_per_warp, ", .stages = ", stages,
              ", .min_ctas = ", min_ctas, ", .family = fovea::Family::", family == Family::mma ? "mma" : "wgmma",

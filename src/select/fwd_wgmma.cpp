@@ -131,7 +131,7 @@ bool fwd_wgmma_pages_fit(const Problem& p, std::int64_t keys) {
 FwdSpec fwd_wgmma_spec(const Problem& p) {
   const WgmmaTuning& tuning = tuning_for(p);
   FwdSpec spec;
-  spec.element = spec.out = element_of(p.dtype);
+  spec.element = element_of(p.dtype);
   spec.score = scale_folds(p) ? ScoreForm::scaled : ScoreForm::general;
   const bool masked = p.mask != HeadMode::absent;
   const bool biased = p.bias != HeadMode::absent;

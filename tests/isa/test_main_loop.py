@@ -21,9 +21,9 @@ elif NVRTC and not CLI.exists():
 
 UNIFORM = 16  # R2UR per step: 1 to 12 when this was written; with descriptors per lane 28 to 56
 KERNELS = (
-    ("bf16, .out", "tile_m = 192"),
-    ("bf16, .out", "head_dim_v = 128", "ScoreForm::masked,", "wgmma"),
-    ("bf16, .out", "head_dim_v = 128", "ScoreForm::masked_biased", "wgmma"),
+    ("bf16, .head_dim_qk", "tile_m = 192"),
+    ("bf16, .head_dim_qk", "head_dim_v = 128", "ScoreForm::masked,", "wgmma"),
+    ("bf16, .head_dim_qk", "head_dim_v = 128", "ScoreForm::masked_biased", "wgmma"),
     ("head_dim_v = 256", "wgmma"),
 )
 REUSED = 0.75  # of a plain step's FFMAs; 0.81 to 0.84 when this was written, 0 where both rows' shifts have one parity
@@ -43,7 +43,7 @@ class MainLoop(unittest.TestCase):
         self.assertEqual((flat["spills, bytes"], flat["ptxas serialises"]), (0, "no"))
 
     def test_exponents_reuse_the_shifts(self):
-        for words in (("bf16, .out", "tile_m = 192"), flat_loop.SPEC):
+        for words in (("bf16, .head_dim_qk", "tile_m = 192"), flat_loop.SPEC):
             with self.subTest(spec=words):
                 found = flat_loop.describe(NVDISASM, *flat_loop.fwd_wgmma(NVRTC, CLI, words))
                 self.assertGreaterEqual(found["FFMA that reuse an operand"], REUSED * found["of these FFMA"])
@@ -58,7 +58,7 @@ class MainLoop(unittest.TestCase):
     def test_no_spills_in_a_step_with_biases(self):
         for score in ("ScoreForm::biased", "ScoreForm::masked_biased"):
             with self.subTest(score=score):
-                words = ("bf16, .out", "head_dim_v = 128", score, "wgmma")
+                words = ("bf16, .head_dim_qk", "head_dim_v = 128", score, "wgmma")
                 found = flat_loop.describe(NVDISASM, *flat_loop.fwd_wgmma(NVRTC, CLI, words))
                 self.assertEqual(found["LDL and STL of a step"], 0)
 
