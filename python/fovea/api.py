@@ -5,7 +5,10 @@ NumPy arrays or anything with `__dlpack__`; all are views: nothing is copied, ma
 What attention means is docs/contract.md of the project.
 """
 
+import concurrent.futures
+import functools
 import json
+import os
 
 from . import binding
 from .arrays import empty, is_cupy, is_torch, on_current_stream, viewable
@@ -173,16 +176,18 @@ def explain(q, k, v, *, output_format="text", **features):
     return json.loads(text) if as_json else text
 
 
-def warmup(target=None):
+def warmup(target=None, *, threads=None):
     """Compiles the standard kernels of a target unless they are kept on disk already; needs NVRTC, no GPU.
 
     target: "sm_80", "sm_86", "sm_89", "sm_90a", "sm_100a", "sm_120a" or "model"; None = the machine's first GPU.
+    threads: kernels that are compiled at a time; None = one per core.
     Returns a list of dicts: index, origin ("memory", "disk", "compiled"), bytes, seconds.
     """
     open_wheel()
     count = len(json.loads(binding.kernels(target, binding.JSON))["kernels"])
     origins = ("memory", "disk", "compiled")
-    results = (binding.warmup(target, index) for index in range(count))
+    with concurrent.futures.ThreadPoolExecutor(threads or os.cpu_count()) as pool:
+        results = list(pool.map(functools.partial(binding.warmup, target), range(count)))
     return [
         {"index": index, "origin": origins[origin], "bytes": size, "seconds": seconds}
         for index, (origin, size, seconds) in enumerate(results)

@@ -1,5 +1,6 @@
 """fovea.attention and what helps around it, with torch tensors and NumPy arrays, against the fp64 reference."""
 
+import json
 import os
 import pickle
 import signal
@@ -256,3 +257,8 @@ def test_warmup_compiles_and_keeps(monkeypatch, tmp_path):
         fovea.warmup("sm_1")
     first = fovea.binding.warmup("sm_80", 0)
     assert fovea.binding.warmup("sm_80", 0)[:2] == [0, first[1]] and first[1] > 1000
+    two = json.loads(fovea.binding.kernels("sm_80", fovea.binding.JSON))["kernels"][:2]
+    monkeypatch.setattr(fovea.binding, "kernels", lambda target, form: json.dumps({"kernels": two}))
+    results = fovea.warmup("sm_80", threads=2)
+    assert [result["index"] for result in results] == [0, 1] and results[0]["origin"] == "memory"
+    assert results[0]["bytes"] == first[1] and results[1]["bytes"] > 1000

@@ -11,6 +11,7 @@ namespace fovea::cli {
 
 struct WarmupOptions {
   std::string target;  // empty: this machine's GPU
+  int threads = 0;     // compilations at a time; 0 = one per core
 };
 
 void add_warmup(CLI::App& app, WarmupOptions& options);
