@@ -78,18 +78,14 @@ class Bench:
         self.environment = dict(os.environ, CCACHE_BASEDIR=str(directory), CCACHE_NOHASHDIR="1")
         shutil.copytree(ROOT, self.tree, ignore=left_out)
 
-    def run(self, command, timeout=None):
-        """The exit status; None when the command had to be stopped."""
-        with open(self.log, "w") as log:
-            process = subprocess.Popen(
-                command, cwd=self.tree, stdout=log, stderr=subprocess.STDOUT, env=self.environment
-            )
-            try:
-                return process.wait(timeout)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
-                return None
+    def start(self, command):
+        with open(self.log, "a") as log:
+            return subprocess.Popen(command, cwd=self.tree, stdout=log, stderr=subprocess.STDOUT, env=self.environment)
+
+    def run(self, command):
+        """The exit status."""
+        self.log.write_text("")
+        return self.start(command).wait()
 
     def configure(self):
         command = ["cmake", "-S", str(self.tree), "-B", str(self.build), "-DCMAKE_BUILD_TYPE=Release"]
@@ -103,8 +99,19 @@ class Bench:
         return self.run(["cmake", "--build", str(self.build), "-j", str(self.jobs), "--target", self.target]) == 0
 
     def red(self):
-        """Whether the test fails; a hang counts, for a test that never ends is not passed."""
-        return self.run([str(self.build / self.test[0]), *self.test[1:]], self.timeout) != 0
+        """Whether the test fails; a hang counts, for a test that never ends is not passed. Shards share the cores."""
+        test = [str(self.build / self.test[0]), *self.test[1:]]
+        count = f"GTEST_TOTAL_SHARDS={self.jobs}"
+        shards = [self.start(["env", count, f"GTEST_SHARD_INDEX={index}", *test]) for index in range(self.jobs)]
+        end = None if self.timeout is None else time.monotonic() + self.timeout
+        codes = [None] * self.jobs
+        while None in codes and not any(codes) and (end is None or time.monotonic() < end):
+            time.sleep(0.05)
+            codes = [shard.poll() for shard in shards]
+        for shard in shards:
+            shard.kill()
+            shard.wait()
+        return any(code != 0 for code in codes)
 
     def tail(self):
         return "".join("    " + line + "\n" for line in self.log.read_text(errors="replace").splitlines()[-12:])

@@ -12,6 +12,47 @@ import time
 HEARTBEAT_SECONDS = 30
 
 
+class Started:
+    """A command that runs, with its output in a file."""
+
+    def __init__(self, title, command, log, cwd):
+        self.title = title
+        self.log = log
+        self.since = time.monotonic()
+        self.process = None
+        with open(log, "wb") as sink:
+            try:
+                self.process = subprocess.Popen(
+                    command, stdout=sink, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, cwd=cwd
+                )
+            except OSError as error:
+                sink.write(f"{command[0]}: {error}\n".encode())
+
+    @property
+    def seconds(self):
+        return time.monotonic() - self.since
+
+    def wait(self, label):
+        """The exit code, with signs of life until it is there."""
+        if self.process is None:
+            return 127
+        next_sign = self.seconds + HEARTBEAT_SECONDS
+        try:
+            while True:
+                try:
+                    return self.process.wait(timeout=1)
+                except subprocess.TimeoutExpired:
+                    if sys.stdout.isatty():
+                        print(f"\r\033[K{label} ... {self.seconds:.0f} s", end="", flush=True)
+                    elif self.seconds >= next_sign:
+                        next_sign += HEARTBEAT_SECONDS
+                        print(f"{label} ... {self.seconds:.0f} s", flush=True)
+        except BaseException:
+            self.process.terminate()
+            self.process.wait()
+            raise
+
+
 class Steps:
     """Numbers a known count of steps."""
 
@@ -22,44 +63,23 @@ class Steps:
 
     def run(self, title, command, *, cwd=None, show_tail=25):
         """Runs `command`; returns (exit code, output)."""
-        self.done += 1
-        label = f"[{self.done}/{self.total}] {title}"
+        return self.finish(self.start(title, command, cwd=cwd), show_tail=show_tail)
+
+    def start(self, title, command, *, cwd=None):
+        """Starts `command` beside the steps that follow; finish() is its step."""
         self.log_directory.mkdir(parents=True, exist_ok=True)
-        log = self.log_directory / (title.replace(" ", "-").replace("/", "-") + ".log")
-        code, seconds = run_logged(label, command, log, cwd)
-        verdict = "ok" if code == 0 else f"FAILED (exit code {code}, log: {log})"
+        return Started(title, command, self.log_directory / (title.replace(" ", "-").replace("/", "-") + ".log"), cwd)
+
+    def finish(self, started, *, show_tail=25):
+        """Waits for what start() began; returns (exit code, output)."""
+        self.done += 1
+        label = f"[{self.done}/{self.total}] {started.title}"
+        since = time.monotonic()
+        code = started.wait(label)
+        verdict = "ok" if code == 0 else f"FAILED (exit code {code}, log: {started.log})"
         end = "\r\033[K" if sys.stdout.isatty() else ""
-        print(f"{end}{label}: {verdict}, {seconds:.0f} s", flush=True)
-        output = log.read_text(errors="replace")
+        print(f"{end}{label}: {verdict}, {time.monotonic() - since:.0f} s", flush=True)
+        output = started.log.read_text(errors="replace")
         if code != 0 and show_tail:
             print("\n".join("    " + line for line in output.splitlines()[-show_tail:]), flush=True)
         return code, output
-
-
-def run_logged(label, command, log, cwd):
-    """Runs `command` with its output in `log`, printing a sign of life; returns (exit code, seconds)."""
-    started = time.monotonic()
-    next_sign = HEARTBEAT_SECONDS
-    with open(log, "wb") as sink:
-        try:
-            process = subprocess.Popen(
-                command, stdout=sink, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, cwd=cwd
-            )
-        except OSError as error:
-            sink.write(f"{command[0]}: {error}\n".encode())
-            return 127, 0.0
-        try:
-            while True:
-                try:
-                    return process.wait(timeout=1), time.monotonic() - started
-                except subprocess.TimeoutExpired:
-                    elapsed = time.monotonic() - started
-                    if sys.stdout.isatty():
-                        print(f"\r\033[K{label} ... {elapsed:.0f} s", end="", flush=True)
-                    elif elapsed >= next_sign:
-                        next_sign += HEARTBEAT_SECONDS
-                        print(f"{label} ... {elapsed:.0f} s", flush=True)
-        except BaseException:
-            process.terminate()
-            process.wait()
-            raise

@@ -35,10 +35,11 @@ class Run:
         self.seconds = {}
         ctest = [tier for tier in CTEST_TIERS if tier in tiers]
         self.release_tiers = ctest
-        self.packages_made = None  # whether .venv could be made; None before the first try
+        self.packages = None  # .venv in the making: begun beside the build, for it mostly waits for the network
+        self.packages_made = None  # whether .venv could be made; None before python_packages()
         total = (2 + len(ctest) if ctest or "python" in tiers else 0)
         total += 3 if "asan" in tiers else 0
-        total += 2 if "fuzz" in tiers else 0
+        total += 3 if "fuzz" in tiers else 0
         total += 1 if "python" in tiers or "jit" in tiers else 0
         total += 2 if "python" in tiers else 0
         total += 1 if "mutation" in tiers else 0
@@ -106,32 +107,20 @@ class Run:
     def fuzz(self):
         if not self.prepare("asan", ["fovea_fuzzers"], ["fuzz"]):
             return
-        fuzzers = sorted(path for path in (ROOT / "build-asan" / "fuzz").glob("*") if os.access(path, os.X_OK))
-        self.steps.total += len(fuzzers)
-        for fuzzer in fuzzers:
-            code, output = self.steps.run(f"fuzz {fuzzer.name}", self.fuzz_command(fuzzer), cwd=ROOT)
-            if code == 0:
-                self.record("fuzz", junit.Tally(passed=1))
-            else:
-                # What it found, and the input: enough to see the fault again elsewhere.
-                told = [line for line in output.splitlines() if line.startswith(("SUMMARY:", "Base64:"))]
-                self.fail("fuzz", "; ".join([f"{fuzzer.name} ended with exit code {code}", *told]))
-        if not fuzzers:
-            self.fail("fuzz", "ran no test")
+        command = [sys.executable, "scripts/fuzz.py", f"--seconds={self.fuzz_seconds}"]
+        code, output = self.steps.run("fuzz", command, cwd=ROOT)
+        self.record("fuzz", tally_of_marks(output, code, "fuzz"))
 
-    def fuzz_command(self, fuzzer):
-        corpus = ROOT / "build-asan" / "corpus" / fuzzer.name
-        corpus.mkdir(parents=True, exist_ok=True)
-        seeds = ROOT / "tests" / "fuzz" / "corpus" / fuzzer.name.removeprefix("fuzz_")
-        command = [str(fuzzer), f"-max_total_time={self.fuzz_seconds}", "-seed=1", "-timeout=20", "-rss_limit_mb=3072"]
-        command += [f"-artifact_prefix={ROOT / 'build-asan'}/", str(corpus)]
-        return command + ([str(seeds)] if seeds.is_dir() else [])
+    def start_packages(self):
+        if self.packages is None:
+            command = [sys.executable, str(ROOT / "scripts" / "venv.py")]
+            self.packages = self.steps.start("python packages", command, cwd=ROOT)
 
     def python_packages(self):
         """Makes .venv, once; returns whether it is there."""
         if self.packages_made is None:
-            command = [sys.executable, str(ROOT / "scripts" / "venv.py")]
-            code, output = self.steps.run("python packages", command, cwd=ROOT)
+            self.start_packages()
+            code, output = self.steps.finish(self.packages)
             for line in output.splitlines():
                 if line.startswith("not installed:"):
                     print(f"    {line}; the tests that need it are skipped")
@@ -216,6 +205,8 @@ def main():
     started = time.monotonic()
     tiers = options.only or TIERS
     run = Run(tiers, options.fuzz_seconds)
+    if "python" in tiers or "jit" in tiers:
+        run.start_packages()
     if run.release_tiers or "python" in tiers:
         run.release()
     for tier in LATER_TIERS:
