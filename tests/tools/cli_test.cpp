@@ -41,6 +41,20 @@ TEST(Check, RunsACaseLineAndPrintsItBack) {
   EXPECT_EQ(nlohmann::json::parse(again.out)["cases"][0]["case"], line);
 }
 
+TEST(Check, CasesSideBySideGiveTheSameRows) {
+  const auto rows = [](const std::string& jobs) {
+    const Ran ran =
+        fovea({"check", "--filter", "sq=1 ", "--grid", "features", "--quick", "--jobs", jobs, "--format", "json"});
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    nlohmann::json json = nlohmann::json::parse(ran.out)["cases"];
+    for (nlohmann::json& row : json) row.erase("ms");
+    return json;
+  };
+  const nlohmann::json one = rows("1");
+  EXPECT_GE(one.size(), 5U);
+  EXPECT_EQ(one, rows("4"));
+}
+
 TEST(Check, AFailureGivesCode1AndOneCommandThatRepeatsIt) {
   // A random case has features that no GPU kernel serves, and most machines have no GPU: it cannot pass.
   const Ran ran = fovea({"check", "--grid", "random", "--count", "1", "--backend", "cuda", "--format", "json"});
@@ -54,6 +68,7 @@ TEST(Check, AFailureGivesCode1AndOneCommandThatRepeatsIt) {
 
 TEST(Check, BadLinesAndEmptySelectionsAreUsageErrors) {
   EXPECT_EQ(fovea({"check", "--case", "nonsense=1"}).code, 2);
+  EXPECT_EQ(fovea({"check", "--jobs", "-1"}).code, 2);
   EXPECT_EQ(fovea({"check", "--grid", "quick", "--filter", "no such text"}).code, 2);
 }
 

@@ -20,7 +20,8 @@ struct Driver {
   int (*to_device)(unsigned long long, const void*, std::size_t) = nullptr;
   int (*to_host)(void*, unsigned long long, std::size_t) = nullptr;
   int (*synchronize)() = nullptr;
-  std::string reason;  // why it cannot be used
+  void* context = nullptr;  // of device 0
+  std::string reason;       // why it cannot be used
 };
 
 template <class F>
@@ -42,12 +43,11 @@ Driver open_driver() {
                         load(library, "cuMemFree_v2", d.free) && load(library, "cuMemcpyHtoD_v2", d.to_device) &&
                         load(library, "cuMemcpyDtoH_v2", d.to_host) && load(library, "cuCtxSynchronize", d.synchronize);
   int device = 0;
-  void* context = nullptr;
   if (!complete) {
     d.reason = "libcuda.so.1 lacks a function: the driver is too old";
   } else if (d.init(0) != 0 || d.device_get(&device, 0) != 0) {
     d.reason = "the NVIDIA driver finds no device";
-  } else if (d.retain(&context, device) != 0 || d.set_current(context) != 0) {
+  } else if (d.retain(&d.context, device) != 0 || d.set_current(d.context) != 0) {
     d.reason = "the context of device 0 cannot be made current";
   }
   return d;
@@ -115,7 +115,10 @@ std::vector<HostRange> ranges_of(const fovea_forward_args& args) {
   return merged(std::move(ranges));
 }
 
+void* stream_of_this_thread() { return reinterpret_cast<void*>(2); }
+
 DeviceCall::DeviceCall(const fovea_forward_args& args, const std::vector<HostRange>& ranges) : args_(args) {
+  check(driver().set_current(driver().context), "cuCtxSetCurrent");
   for (const HostRange& range : ranges) {
     if (range.size == 0) continue;
     // The copy starts at the same place within 256 bytes as the original, so that alignment is what the case wants.

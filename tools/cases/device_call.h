@@ -30,10 +30,13 @@ fovea_forward_args placed_on_device(fovea_forward_args args);
 // Why no CUDA device can be used; empty when one can.
 std::string no_device_reason();
 
+// The stream that each host thread has for itself (CUDA driver API, CU_STREAM_PER_THREAD).
+void* stream_of_this_thread();
+
 class DeviceCall {
  public:
-  // Copies `ranges` to device 0 and points every tensor of `args` into the copies. Needs a usable device; the first
-  // failure of the driver is kept in error().
+  // Makes device 0 current for this thread, copies `ranges` there and points every tensor of `args` into the copies.
+  // Needs a usable device; the first failure of the driver is kept in error().
   DeviceCall(const fovea_forward_args& args, const std::vector<HostRange>& ranges);
   ~DeviceCall();
   DeviceCall(const DeviceCall&) = delete;

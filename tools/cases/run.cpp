@@ -215,6 +215,7 @@ CaseResult run_case(const Case& c, fovea_context* context, const RunOptions& opt
   if (!result.message.empty()) return result;
   Instance instance(c);
   instance.args().backend = options.backend;
+  instance.args().stream = options.stream;
   if (options.backend == FOVEA_BACKEND_CUDA) {
     run_on_device(instance, context, options, result);
   } else {

@@ -13,6 +13,7 @@ class Instance;
 
 struct RunOptions {
   fovea_backend backend = FOVEA_BACKEND_AUTO;
+  void* stream = nullptr;              // of backend cuda
   bool skip_unsupported = false;       // a case that fovea_supports() refuses is skipped, not failed
   std::int64_t min_rows = 64;          // rows per (batch, head) that are judged, where there are that many
   std::int64_t all_rows_below = 1024;  // sequences shorter than this are judged in full

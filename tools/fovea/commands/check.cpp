@@ -1,11 +1,15 @@
 // Cases come from cases/generate.h, verdicts from cases/run.h; here they are chosen, counted and shown.
 #include "tools/fovea/commands/check.h"
 
+#include <mutex>
+
 #include "tools/cases/case.h"
+#include "tools/cases/device_call.h"
 #include "tools/cases/generate.h"
 #include "tools/cases/run.h"
 #include "tools/fovea/features.h"
 #include "tools/fovea/library.h"
+#include "tools/fovea/side_by_side.h"
 
 namespace fovea::cli {
 namespace {
@@ -71,6 +75,33 @@ std::string backend_arguments(const CheckOptions& options) {
   return text;
 }
 
+// A GPU waits most of the time for cases that are made, compiled and judged, and the model runs a case on one core:
+// there every core takes cases. The cpu backend uses the cores by itself, and the times of its calls are worth reading.
+int jobs_of(const CheckOptions& options) {
+  if (options.jobs > 0) return options.jobs;
+  return options.backend == "cuda" || options.backend == "model" ? 0 : 1;
+}
+
+std::vector<cases::CaseResult> run_cases(const std::vector<cases::Case>& chosen, fovea_context* context,
+                                         const CheckOptions& options, const Console& console) {
+  const bool gpu = options.backend == "cuda" || options.backend == "model";
+  const cases::RunOptions run{.backend = backend_of(options.backend).value_or(FOVEA_BACKEND_AUTO),
+                              .stream = options.backend == "cuda" ? cases::stream_of_this_thread() : nullptr,
+                              .skip_unsupported = gpu && options.lines.empty()};
+  std::vector<cases::CaseResult> results(chosen.size());
+  Progress progress(console, static_cast<std::int64_t>(chosen.size()));
+  std::mutex at_progress;
+  side_by_side(chosen.size(), jobs_of(options), [&](std::size_t i) {
+    {
+      const std::lock_guard lock(at_progress);
+      progress.step(cases::to_string(chosen[i]));
+    }
+    results[i] = cases::run_case(chosen[i], context, run);
+    return true;
+  });
+  return results;
+}
+
 }  // namespace
 
 void add_check(CLI::App& app, CheckOptions& options) {
@@ -90,6 +121,8 @@ void add_check(CLI::App& app, CheckOptions& options) {
       ->capture_default_str();
   add_model_options(app, options.model);
   app.add_option("--threads", options.threads, "CPU threads; 0 = all")->check(CLI::Range(0, 1024));
+  app.add_option("--jobs", options.jobs, "cases at a time; 0 = one per core with backends cuda and model, else 1")
+      ->check(CLI::Range(0, 1024));
 }
 
 Result<ExitCode> check(const CheckOptions& options, const Console& console) {
@@ -109,27 +142,22 @@ Result<ExitCode> check(const CheckOptions& options, const Console& console) {
   const Result<Context> context = make_context(options.threads, options.model);
   if (!context.ok()) return context.failure();
 
+  const std::vector<cases::CaseResult> results = run_cases(chosen.value(), context.value().get(), options, console);
   Report report;
   report.table = {
       .name = "cases", .columns = {"result", "max_error", "limit", "lse_error", "rows", "ms", "case"}, .rows = {}};
   std::vector<std::string> repeat, messages, skips;
-  const bool gpu = options.backend == "cuda" || options.backend == "model";
-  const cases::RunOptions run{.backend = backend_of(options.backend).value_or(FOVEA_BACKEND_AUTO),
-                              .skip_unsupported = gpu && options.lines.empty()};
-  {
-    Progress progress(console, static_cast<std::int64_t>(chosen.value().size()));
-    for (const cases::Case& c : chosen.value()) {
-      progress.step(cases::to_string(c));
-      const cases::CaseResult result = cases::run_case(c, context.value().get(), run);
-      add_row(c, result, report.table);
-      if (result.passed) continue;
-      if (result.skipped) {
-        skips.push_back(cases::to_string(c) + ": " + result.message);
-        continue;
-      }
-      messages.push_back(result.message);
-      repeat.push_back(cases::repeat_command(c) + backend_arguments(options));
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const cases::Case& c = chosen.value()[i];
+    const cases::CaseResult& result = results[i];
+    add_row(c, result, report.table);
+    if (result.passed) continue;
+    if (result.skipped) {
+      skips.push_back(cases::to_string(c) + ": " + result.message);
+      continue;
     }
+    messages.push_back(result.message);
+    repeat.push_back(cases::repeat_command(c) + backend_arguments(options));
   }
   const auto failed = static_cast<std::int64_t>(repeat.size());
   const auto total = static_cast<std::int64_t>(chosen.value().size());

@@ -22,6 +22,7 @@ struct CheckOptions {
   ModelOptions model;
   bool quick = false;  // small cases only, in every grid
   std::int32_t threads = 0;
+  int jobs = 0;  // cases at a time; 0: one per core with backends cuda and model, else 1
 };
 
 void add_check(CLI::App& app, CheckOptions& options);
