@@ -19,6 +19,7 @@ Console make_console(std::ostream& out, std::ostream& err) {
 }
 
 void Progress::step(std::string_view label) {
+  const std::lock_guard lock(mutex_);
   ++done_;
   if (!console_.progress) return;
   console_.err << "\r\x1b[K[" << done_ << '/' << total_ << "] " << label.substr(0, 60) << std::flush;

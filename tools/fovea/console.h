@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <mutex>
 #include <ostream>
 #include <string_view>
 
@@ -22,7 +23,7 @@ struct Console {
 // Terminal properties count only when the streams are the process's own.
 Console make_console(std::ostream& out, std::ostream& err);
 
-// One line on a terminal that rewrites itself; silent elsewhere.
+// One line on a terminal that rewrites itself; silent elsewhere. Steps may come from several threads.
 class Progress {
  public:
   Progress(const Console& console, std::int64_t total) : console_(console), total_(total) {}
@@ -35,6 +36,7 @@ class Progress {
  private:
   const Console& console_;
   std::int64_t total_;
+  std::mutex mutex_;
   std::int64_t done_ = 0;
 };
 

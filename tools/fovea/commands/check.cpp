@@ -1,8 +1,6 @@
 // Cases come from cases/generate.h, verdicts from cases/run.h; here they are chosen, counted and shown.
 #include "tools/fovea/commands/check.h"
 
-#include <mutex>
-
 #include "tools/cases/case.h"
 #include "tools/cases/device_call.h"
 #include "tools/cases/generate.h"
@@ -75,27 +73,25 @@ std::string backend_arguments(const CheckOptions& options) {
   return text;
 }
 
+// GPU kernels, on a GPU or on the model.
+bool runs_gpu_kernels(const CheckOptions& options) { return options.backend == "cuda" || options.backend == "model"; }
+
 // A GPU waits most of the time for cases that are made, compiled and judged, and the model runs a case on one core:
 // there every core takes cases. The cpu backend uses the cores by itself, and the times of its calls are worth reading.
 int jobs_of(const CheckOptions& options) {
   if (options.jobs > 0) return options.jobs;
-  return options.backend == "cuda" || options.backend == "model" ? 0 : 1;
+  return runs_gpu_kernels(options) ? 0 : 1;
 }
 
 std::vector<cases::CaseResult> run_cases(const std::vector<cases::Case>& chosen, fovea_context* context,
                                          const CheckOptions& options, const Console& console) {
-  const bool gpu = options.backend == "cuda" || options.backend == "model";
   const cases::RunOptions run{.backend = backend_of(options.backend).value_or(FOVEA_BACKEND_AUTO),
                               .stream = options.backend == "cuda" ? cases::stream_of_this_thread() : nullptr,
-                              .skip_unsupported = gpu && options.lines.empty()};
+                              .skip_unsupported = runs_gpu_kernels(options) && options.lines.empty()};
   std::vector<cases::CaseResult> results(chosen.size());
   Progress progress(console, static_cast<std::int64_t>(chosen.size()));
-  std::mutex at_progress;
   side_by_side(chosen.size(), jobs_of(options), [&](std::size_t i) {
-    {
-      const std::lock_guard lock(at_progress);
-      progress.step(cases::to_string(chosen[i]));
-    }
+    progress.step(cases::to_string(chosen[i]));
     results[i] = cases::run_case(chosen[i], context, run);
     return true;
   });

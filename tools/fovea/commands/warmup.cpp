@@ -50,18 +50,15 @@ Result<ExitCode> warmup(const WarmupOptions& options, const Console& console) {
   const Stopwatch watch;
   {
     Progress progress(console, static_cast<std::int64_t>(kernels.size()));
-    std::mutex shared;  // progress and failed
+    std::mutex at_failed;
     side_by_side(kernels.size(), options.threads, [&](std::size_t i) {
-      {
-        const std::lock_guard lock(shared);
-        progress.step(label(kernels[i]));
-      }
+      progress.step(label(kernels[i]));
       results[i].struct_size = sizeof(results[i]);
       Outcome bad = checked([&](fovea_error* error) {
         return fovea_warmup(context.value().get(), target, static_cast<std::int32_t>(i), &results[i], error);
       });
       if (!bad) return true;
-      const std::lock_guard lock(shared);
+      const std::lock_guard lock(at_failed);
       failed = std::move(bad);
       return false;
     });
