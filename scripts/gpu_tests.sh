@@ -40,13 +40,14 @@ if [[ -x "$conformance/conformance_gpu" ]]; then
 else
   skip conformance "$conformance/conformance_gpu is not built (tests/conformance/build_gpu.py)"
 fi
+step warmup "$fovea" warmup
 step kernel_cases "$fovea" check --grid kernels --backend cuda
 step feature_cases "$fovea" check --grid features --backend cuda
 step standard_grid "$fovea" check --grid standard --backend cuda
 if [[ -x "$call_tests" ]]; then
   step bug_reports env FOVEA_TEST_BACKEND=cuda "$call_tests" --gtest_filter='BugReports*'
   step scores env FOVEA_TEST_BACKEND=cuda "$call_tests" --gtest_filter='FarScores*:GrowingScores*'
-  step properties env FOVEA_TEST_BACKEND=cuda "$call_tests" --gtest_filter='Property*:EmptyCalls*'
+  step properties env FOVEA_TEST_BACKEND=cuda "$call_tests" --gtest_filter='Property*:EmptyCalls*:*UnalignedViews*'
 else
   skip bug_reports "$call_tests is not built"
 fi
@@ -55,9 +56,9 @@ for layer in 2 5; do
     --expect "data/demo.safetensors:layer$layer.out" --check
 done
 if command -v compute-sanitizer >/dev/null; then
-  for tool in memcheck racecheck initcheck synccheck; do
+  for tool in memcheck racecheck initcheck synccheck; do  # one case at a time: racecheck stands still with 16
     step "sanitizer_$tool" compute-sanitizer --tool "$tool" --error-exitcode 9 "$fovea" check --grid kernels --quick \
-      --backend cuda
+      --backend cuda --jobs 1
   done
 else
   skip sanitizer "compute-sanitizer is not on the path"

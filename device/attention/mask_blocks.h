@@ -14,52 +14,77 @@ struct BlockBits {
 
 inline constexpr i32 kBlocksPerLook = 32;
 
+// What a lane finds in its column of a tile's mask: nonzero where some byte is, and 0x80 in each byte of a word of
+// which every one is.
+struct ColumnFinds {
+  u32 some;
+  u32 every;
+};
+
+// Reads every row's 16 keys at `source(row)`, rows first, first + step and so on below `rows`; loads of kBatch rows are
+// under way together.
+template <i32 kBatch, class Read>
+FOVEA_INLINE ColumnFinds look_down(i32 first, i32 rows, i32 step, const Read& read) {
+  ColumnFinds finds{0, 0x80808080U};
+  for (i32 row = first; row < rows; row += kBatch * step) {
+    Array<U32x4, kBatch> bytes;
+    FOVEA_UNROLL
+    for (i32 i = 0; i < kBatch; ++i) bytes[i] = read(min(row + i * step, rows - 1));
+    FOVEA_UNROLL
+    for (i32 i = 0; i < kBatch; ++i) {
+      const U32x4& b = bytes[i];
+      finds.some |= b.x | b.y | b.z | b.w;
+      finds.every &= nonzero_bytes(b.x) & nonzero_bytes(b.y) & nonzero_bytes(b.z) & nonzero_bytes(b.w);
+    }
+  }
+  return finds;
+}
+
+// Sixteen bytes of a mask row from a multiple of 16 keys on; see mask_bytes(). words: none in the row's last.
+template <ViewReads kReads>
+FOVEA_INLINE U32x4 mask_sixteen(const ScoreTensor& mask, const u8* row, i32 key) {
+  if constexpr (kReads == ViewReads::vectors) return isa::ld_global_nc<U32x4>(row + key);
+  if constexpr (kReads == ViewReads::words) {
+    const Array<u32, 4> words = WordRow<1>(row, mask.keys).read<4>(key);
+    return {words[0], words[1], words[2], words[3]};
+  }
+  const U32x2 low = mask_bytes<ViewReads::elements>(mask, row, key);
+  const U32x2 high = mask_bytes<ViewReads::elements>(mask, row, key + 8);  // keys past the end count as hidden
+  return {low.x, low.y, high.x, high.y};
+}
+
 // Looks at key blocks [first, last) of the tile's mask rows, at most kBlocksPerLook of them. All threads take part;
 // `words` is shared memory of two words per warp.
 template <FwdSpec kSpec>
 FOVEA_INLINE BlockBits mask_blocks(const FwdParams& p, const FwdSequence& seq, const FwdTile& tile, i32 first, i32 last,
                                    SmemPtr words) {
   constexpr i32 kKeysPerLane = 16;
-  constexpr i32 kBatch = kSpec.loads == Loads::any ? 1 : 8;
   const i32 lane = static_cast<i32>(isa::laneid());
   const i32 warp = static_cast<i32>(isa::tid_x()) / 32;
-  const u8* mask = static_cast<const u8*>(p.mask.data);
   const i64 base = view_base<kSpec>(p.mask, tile);
   const i32 heads = heads_per_tile<kSpec>(p);
   i32 rows = min(kSpec.tile_m, seq.q_used * heads - tile.row0);
   const bool alike = p.mask.stride_q == 0 && (heads == 1 || p.mask.stride_h == 0);
   if (alike) rows = min(rows, 1);
-  const bool vector = kSpec.loads != Loads::any || p.mask.vector != 0;
+  const auto row_at = [&](i32 row) {
+    const i32 query = query_of<kSpec>(p, tile.row0 + row);
+    const i32 head = head_of<kSpec>(p, tile, tile.row0 + row, query);
+    return static_cast<const u8*>(p.mask.data) + view_row<kSpec>(p.mask, base, head, query);
+  };
   BlockBits bits{0, ~0U};
   const i32 end = min(min(last * kSpec.tile_n, seq.kv_used), p.mask.keys);
   for (i32 key = first * kSpec.tile_n + kKeysPerLane * lane; key < end; key += 32 * kKeysPerLane) {
     const u32 bit = 1U << static_cast<u32>(last - 1 - key / kSpec.tile_n);
-    u32 some = 0;
-    u32 every = 0x80808080U;
-    for (i32 first_row = warp; first_row < rows; first_row += kBatch * kSpec.warps()) {
-      Array<U32x4, kBatch> bytes;  // loads of several rows are under way together
-      FOVEA_UNROLL
-      for (i32 i = 0; i < kBatch; ++i) {
-        const i32 row = tile.row0 + min(first_row + i * kSpec.warps(), rows - 1);
-        const i32 query = query_of<kSpec>(p, row);
-        const u8* keys = mask + view_row<kSpec>(p.mask, base, head_of<kSpec>(p, tile, row, query), query);
-        if (vector) {
-          bytes[i] = isa::ld_global_nc<U32x4>(keys + key);
-        } else {
-          const U32x2 low = mask_bytes(p.mask, keys, false, key);
-          const U32x2 high = mask_bytes(p.mask, keys, false, key + 8);  // keys past the end count as hidden
-          bytes[i] = {low.x, low.y, high.x, high.y};
-        }
-      }
-      FOVEA_UNROLL
-      for (i32 i = 0; i < kBatch; ++i) {
-        const U32x4& b = bytes[i];
-        some |= b.x | b.y | b.z | b.w;
-        every &= nonzero_bytes(b.x) & nonzero_bytes(b.y) & nonzero_bytes(b.z) & nonzero_bytes(b.w);
-      }
-    }
-    if (some != 0) bits.some |= bit;
-    if (every != 0x80808080U) bits.every &= ~bit;
+    ViewReads reads = reads_of<kSpec>(p.mask);
+    if (reads == ViewReads::words && key + kKeysPerLane > p.mask.keys - 4) reads = ViewReads::elements;
+    ColumnFinds finds;
+    read_by<kSpec>(reads, [&]<ViewReads kReads>() {
+      constexpr i32 kBatch = kReads == ViewReads::elements ? 1 : 8;
+      finds = look_down<kBatch>(warp, rows, kSpec.warps(),
+                                [&](i32 row) { return mask_sixteen<kReads>(p.mask, row_at(row), key); });
+    });
+    if (finds.some != 0) bits.some |= bit;
+    if (finds.every != 0x80808080U) bits.every &= ~bit;
   }
   bits.some = isa::redux_or(bits.some);
   bits.every = isa::redux_and(bits.every);

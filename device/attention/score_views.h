@@ -1,6 +1,6 @@
 // Bool mask and additive bias as strided views of global memory, read where they are needed and never copied. The key
 // order of the tiles (layout/key_order.h) gives each lane eight neighbouring keys of a row at a time: one load of 8
-// bytes of mask, or of 16 bytes of a 16-bit bias, where the view allows it, else one load per key.
+// bytes of mask, or of 16 bytes of a 16-bit bias, where the view allows it, else one per word, or per key.
 #pragma once
 
 #include "attention/softmax.h"
@@ -30,10 +30,93 @@ FOVEA_INLINE i64 view_row(const ScoreTensor& view, i64 base, i32 head, i32 query
 // Nonzero bytes of a word, as 0x80 in each.
 FOVEA_INLINE u32 nonzero_bytes(u32 word) { return (word | ((word & 0x7f7f7f7fU) + 0x7f7f7f7fU)) & 0x80808080U; }
 
-// The mask of eight keys, a multiple of 8 on, a byte each. Vector views: keys past the extent take the last ones'
-// place, so that no load hangs on a branch; position rules hide them. Others: they count as hidden and are not read.
-FOVEA_INLINE U32x2 mask_bytes(const ScoreTensor& mask, const u8* row, bool vector, i32 key) {
-  if (vector) return isa::ld_global_nc<U32x2>(row + min(key, mask.keys - 8));
+// A row of a view (ViewReads::words) that begins anywhere, by aligned words. The first may begin up to 3 bytes before
+// the row; of one that ends behind it only the row's elements are read, by read_tail(). kBytes: of an element.
+template <i32 kBytes>
+class WordRow {
+  static constexpr i32 kPerWord = 4 / kBytes;
+
+ public:
+  FOVEA_INLINE WordRow(const u8* row, i32 keys) {
+    const u32 offset = static_cast<u32>(address_of(row)) & 3U;
+    words_ = row - offset;
+    shift_ = 8U * offset;
+    const i32 elements = keys + static_cast<i32>(offset) / kBytes;
+    whole_ = elements / kPerWord;
+    rest_ = elements % kPerWord;
+  }
+
+  // Before keys are read that lie in the row's last words.
+  FOVEA_INLINE void read_tail() {
+    FOVEA_UNROLL
+    for (i32 i = 0; i < kPerWord - 1; ++i) {
+      if (i >= rest_) continue;
+      const u8* element = words_ + 4 * static_cast<i64>(whole_) + kBytes * i;
+      u32 bits = 0;
+      if constexpr (kBytes == 1) bits = isa::ld_global_nc<u8>(element);
+      if constexpr (kBytes == 2) bits = isa::ld_global_nc<u16>(element);
+      tail_ |= bits << static_cast<u32>(8 * kBytes * i);
+    }
+  }
+
+  // kCount words from `key` on, a multiple of 4; elements past the row's end are 0.
+  template <i32 kCount>
+  FOVEA_INLINE Array<u32, kCount> read(i32 key) const {
+    const i32 first = key / kPerWord;
+    Array<u32, kCount> words;
+    u32 low = word(first);
+    FOVEA_UNROLL
+    for (i32 i = 0; i < kCount; ++i) {
+      const u32 high = kBytes < 4 ? word(first + i + 1) : (i + 1 < kCount ? word(first + i + 1) : 0U);
+      words[i] = static_cast<u32>((u64{high} << 32U | low) >> shift_);
+      low = high;
+    }
+    return words;
+  }
+
+ private:
+  FOVEA_INLINE u32 word(i32 i) const {
+    if (i < whole_) return isa::ld_global_nc<u32>(words_ + 4 * static_cast<i64>(i));
+    return i == whole_ ? tail_ : 0U;
+  }
+
+  const u8* words_;
+  u32 shift_;
+  i32 whole_, rest_;  // words that end in the row, elements behind them
+  u32 tail_ = 0;
+};
+
+// Calls use.operator()<reads>() with the one that holds: one branch for all reads of a row, which are under way
+// together.
+template <FwdSpec kSpec, class Use>
+FOVEA_INLINE void read_by(ViewReads reads, const Use& use) {
+  constexpr bool kAny = kSpec.loads == Loads::any;
+  if constexpr (kAny || kSpec.reads == ViewReads::vectors) {
+    if (!kAny || reads == ViewReads::vectors) {
+      use.template operator()<ViewReads::vectors>();
+      return;
+    }
+  }
+  if constexpr (kAny || kSpec.reads == ViewReads::words) {
+    if (reads == ViewReads::words) {
+      use.template operator()<ViewReads::words>();
+    } else {
+      use.template operator()<ViewReads::elements>();
+    }
+  }
+}
+// How keys of a view are read, as far as the spec leaves it open.
+template <FwdSpec kSpec>
+FOVEA_INLINE ViewReads reads_of(const ScoreTensor& view) {
+  return kSpec.loads == Loads::any ? view.reads : kSpec.reads;
+}
+
+// The mask of eight keys, a multiple of 8 on, a byte each. vectors: keys past the extent take the last ones' place, so
+// that no load hangs on a branch; position rules hide them. elements: they count as hidden and are not read.
+template <ViewReads kReads>
+FOVEA_INLINE U32x2 mask_bytes(const ScoreTensor& mask, const u8* row, i32 key) {
+  static_assert(kReads != ViewReads::words, "see WordRow");
+  if constexpr (kReads == ViewReads::vectors) return isa::ld_global_nc<U32x2>(row + min(key, mask.keys - 8));
   u32 word[2] = {0, 0};
   FOVEA_UNROLL
   for (i32 i = 0; i < 8; ++i) {
@@ -48,9 +131,12 @@ struct BiasWords {
   u32 word[8];
 };
 
-// `row` is the element index of key 0, `key` a multiple of 8. Keys past the extent as in mask_bytes; others get 0.
-FOVEA_INLINE BiasWords bias_words(const ScoreTensor& bias, bool vector, bool fp32, i64 row, i32 key) {
-  if (vector) {
+// `row` is the element index of key 0, `key` a multiple of 8. Keys past the extent as in mask_bytes; elements: they get
+// 0.
+template <ViewReads kReads>
+FOVEA_INLINE BiasWords bias_words(const ScoreTensor& bias, bool fp32, i64 row, i32 key) {
+  static_assert(kReads != ViewReads::words, "see WordRow");
+  if constexpr (kReads == ViewReads::vectors) {
     const i64 first = row + min(key, bias.keys - 8);
     if (!fp32) {
       const U32x4 all = isa::ld_global_nc<U32x4>(static_cast<const u16*>(bias.data) + first);
@@ -95,10 +181,18 @@ class RowBias {
  public:
   FOVEA_INLINE void fetch(const FwdParams& p, i64 row, i32 key0) {
     const i32 first = key0 + lane_first_key(isa::laneid());
-    FOVEA_UNROLL
-    for (i32 g = 0; g < kGroups; ++g) {
-      words_[g] = bias_words(p.bias, !kAny || p.bias.vector != 0, element(p) == Element::fp32, row, first + 32 * g);
-    }
+    const bool fp32 = element(p) == Element::fp32;
+    const bool last = key0 + kSpec.tile_n > p.bias.keys - 4;
+    read_by<kSpec>(reads_of<kSpec>(p.bias), [&]<ViewReads kReads>() {
+      if constexpr (kReads != ViewReads::words) {
+        FOVEA_UNROLL
+        for (i32 g = 0; g < kGroups; ++g) words_[g] = bias_words<kReads>(p.bias, fp32, row, first + 32 * g);
+      } else if (fp32) {
+        fetch_words<4>(static_cast<const u8*>(p.bias.data) + 4 * row, p.bias.keys, first, last);
+      } else {
+        fetch_words<2>(static_cast<const u8*>(p.bias.data) + 2 * row, p.bias.keys, first, last);
+      }
+    });
   }
 
   // From a BiasTile, of which this is row `row`.
@@ -123,23 +217,45 @@ class RowBias {
  private:
   FOVEA_INLINE static Element element(const FwdParams& p) { return kAny ? p.bias_element : kSpec.bias; }
 
+  template <i32 kBytes>
+  FOVEA_INLINE void fetch_words(const u8* row, i32 keys, i32 first, bool last) {
+    WordRow<kBytes> words(row, keys);
+    if (last) words.read_tail();
+    FOVEA_UNROLL
+    for (i32 g = 0; g < kGroups; ++g) {
+      const auto all = words.template read<2 * kBytes>(first + 32 * g);
+      FOVEA_UNROLL
+      for (i32 i = 0; i < 2 * kBytes; ++i) words_[g].word[i] = all[i];
+    }
+  }
+
   Array<BiasWords, kGroups> words_;
 };
 
 // The mask of one row and key block, likewise.
 template <FwdSpec kSpec>
 class RowMask {
-  static constexpr bool kAny = kSpec.loads == Loads::any;
   static constexpr i32 kGroups = kSpec.tile_n / 32;
 
  public:
   FOVEA_INLINE void fetch(const FwdParams& p, i64 row, i32 key0) {
     const u8* keys = static_cast<const u8*>(p.mask.data) + row;
     const i32 first = key0 + lane_first_key(isa::laneid());
-    FOVEA_UNROLL
-    for (i32 g = 0; g < kGroups; ++g) {
-      bytes_[g] = mask_bytes(p.mask, keys, !kAny || p.mask.vector != 0, first + 32 * g);
-    }
+    const bool last = key0 + kSpec.tile_n > p.mask.keys - 4;
+    read_by<kSpec>(reads_of<kSpec>(p.mask), [&]<ViewReads kReads>() {
+      if constexpr (kReads == ViewReads::words) {
+        WordRow<1> words(keys, p.mask.keys);
+        if (last) words.read_tail();
+        FOVEA_UNROLL
+        for (i32 g = 0; g < kGroups; ++g) {
+          const Array<u32, 2> bytes = words.read<2>(first + 32 * g);
+          bytes_[g] = {bytes[0], bytes[1]};
+        }
+      } else {
+        FOVEA_UNROLL
+        for (i32 g = 0; g < kGroups; ++g) bytes_[g] = mask_bytes<kReads>(p.mask, keys, first + 32 * g);
+      }
+    });
   }
 
   template <i32 kKeyTiles>

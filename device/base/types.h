@@ -45,6 +45,8 @@ struct SmemPtr {
   constexpr bool operator==(const SmemPtr&) const = default;
 };
 
+inline u64 address_of(const void* p) { return reinterpret_cast<u64>(p); }
+
 // A CUtensorMap: opaque, 128 bytes, 64-byte aligned (CUDA driver API, cuTensorMapEncodeTiled).
 struct alignas(64) TensorMap {
   u64 word[16];

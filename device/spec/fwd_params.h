@@ -4,6 +4,7 @@
 #pragma once
 
 #include "spec/fwd_spec.h"
+#include "spec/view_reads.h"
 
 namespace fovea {
 
@@ -21,9 +22,7 @@ struct ScoreTensor {
   i32 head_group;
   i32 rows, keys;  // extents, past which nothing is read: rows there take the last one, keys in vector views the last
                    // ones, keys in others are hidden (mask) or without bias; in fwd_wgmma both are without bias
-  // 1: neighbouring keys are neighbours in memory, every row starts at a multiple of 16 bytes and holds a multiple of
-  // 16 keys (bias: 8), so that these are read in one piece. What Loads other than any need.
-  i32 vector;
+  ViewReads reads;
 };
 
 // Stands for "no bound" in position rules; lengths are below it, and sums of two fit 32 bits.

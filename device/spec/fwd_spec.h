@@ -5,6 +5,7 @@
 #pragma once
 
 #include "layout/smem_tile.h"
+#include "spec/view_reads.h"
 
 namespace fovea {
 
@@ -54,6 +55,7 @@ struct FwdSpec {
   Family family = Family::mma;
   bool transformed = false;  // Family::wgmma with a mask or a bias: scores as in general, then these
   bool bias_tiles = false;   // biased, 16 bits, not with Loads::any: the bias of a block goes through shared memory
+  ViewReads reads = ViewReads::vectors;  // of mask and bias; with Loads::any the call says it
 
   constexpr bool operator==(const FwdSpec&) const = default;
 
@@ -164,13 +166,13 @@ constexpr SmemPlan plan_smem(const FwdSpec& spec) {
 // FNV-1a over every field, in declaration order. A field that is added to FwdSpec and not here does not compile.
 constexpr u64 digest(const FwdSpec& spec) {
   const auto& [element, head_dim_qk, head_dim_v, score, bias, loads, rows, store, tile_m, tile_n, rows_per_warp, stages,
-               min_ctas, family, transformed, bias_tiles] = spec;
-  const u32 fields[] = {static_cast<u32>(element),   static_cast<u32>(head_dim_qk),   static_cast<u32>(head_dim_v),
-                        static_cast<u32>(score),     static_cast<u32>(bias),          static_cast<u32>(loads),
-                        static_cast<u32>(rows),      static_cast<u32>(store),         static_cast<u32>(tile_m),
-                        static_cast<u32>(tile_n),    static_cast<u32>(rows_per_warp), static_cast<u32>(stages),
-                        static_cast<u32>(min_ctas),  static_cast<u32>(family),        static_cast<u32>(transformed),
-                        static_cast<u32>(bias_tiles)};
+               min_ctas, family, transformed, bias_tiles, reads] = spec;
+  const u32 fields[] = {static_cast<u32>(element),    static_cast<u32>(head_dim_qk),   static_cast<u32>(head_dim_v),
+                        static_cast<u32>(score),      static_cast<u32>(bias),          static_cast<u32>(loads),
+                        static_cast<u32>(rows),       static_cast<u32>(store),         static_cast<u32>(tile_m),
+                        static_cast<u32>(tile_n),     static_cast<u32>(rows_per_warp), static_cast<u32>(stages),
+                        static_cast<u32>(min_ctas),   static_cast<u32>(family),        static_cast<u32>(transformed),
+                        static_cast<u32>(bias_tiles), static_cast<u32>(reads)};
   u64 hash = 0xcbf29ce484222325ULL;
   for (const u32 field : fields) {
     for (i32 byte = 0; byte < 4; ++byte) hash = (hash ^ ((field >> (8 * byte)) & 0xffU)) * 0x100000001b3ULL;
@@ -196,6 +198,7 @@ constexpr bool well_formed_wgmma(const FwdSpec& spec) {
   const bool biased = spec.score == ScoreForm::biased || spec.score == ScoreForm::masked_biased;
   const bool views =
       (biased ? bias : !spec.bias_tiles) && (!spec.scans_mask() || mask) && (!spec.transformed || spec.views());
+  if (spec.reads != ViewReads::vectors) return false;
   const bool ring = spec.stages >= 2 && spec.stages <= 4 && skipped < spec.stages && spec.min_ctas == 1;
   return products && head_dims && ring && spec.rows_per_warp == 16 && spec.element != Element::fp32 &&
          spec.loads != Loads::any && views && (spec.rows == Rows::head || (!spec.views() && spec.stages_out()));
@@ -209,6 +212,8 @@ constexpr bool well_formed(const FwdSpec& spec) {
          spec.tile_n % 32 == 0 && spec.tile_n >= 32 && spec.stages >= 2 && spec.element != Element::fp32 &&
          width(spec.head_dim_qk) && width(spec.head_dim_v) && spec.warps() >= 1 && spec.threads() <= 1024 &&
          spec.min_ctas >= 1 && spec.score != ScoreForm::masked_biased && !spec.transformed &&
+         (spec.reads == ViewReads::vectors ||
+          (spec.reads == ViewReads::words && spec.views() && spec.loads != Loads::any && !spec.bias_tiles)) &&
          (!spec.bias_tiles || (spec.score == ScoreForm::biased && spec.bias != Element::fp32 &&
                                spec.loads != Loads::any && spec.rows == Rows::head && spec.tile_n <= 64));
 }

@@ -62,11 +62,13 @@ ScoreView score_view(const fovea_tensor& t, HeadMode mode, const Problem& p) {
   return view;
 }
 
-bool vector_keys(const ScoreView& view, std::int64_t keys_at_once) {
+ViewReads reads_of(const ScoreView& view) {
+  const std::int64_t keys_at_once = view.dtype == FOVEA_BOOL ? 16 : 8;
   const auto bytes = static_cast<std::uint64_t>(fovea_dtype_size(view.dtype));
   const std::uint64_t bits = reinterpret_cast<std::uintptr_t>(view.data) |
                              static_cast<std::uint64_t>(view.stride_b | view.stride_h | view.stride_q) * bytes;
-  return view.stride_k == 1 && bits % 16 == 0 && view.keys % keys_at_once == 0;
+  if (view.stride_k != 1) return ViewReads::elements;
+  return bits % 16 == 0 && view.keys % keys_at_once == 0 ? ViewReads::vectors : ViewReads::words;
 }
 
 Check check_score(Arg arg, fovea_status status, const fovea_forward_args& a, const ForwardCall& call, HeadMode& mode,
@@ -82,7 +84,7 @@ Check check_score(Arg arg, fovea_status status, const fovea_forward_args& a, con
   }
   mode = head_mode(t, call.problem);
   view = score_view(t, mode, call.problem);
-  view.vector = vector_keys(view, view.dtype == FOVEA_BOOL ? 16 : 8);
+  view.reads = reads_of(view);
   return {};
 }
 
@@ -97,8 +99,8 @@ Check check_scores(const fovea_forward_args& a, ForwardCall& call) {
   if (present(a.bias)) {
     if (Check bad = check_score({"bias", &a.bias}, FOVEA_BIAS_SHAPE, a, call, p.bias, o.bias)) return bad;
   }
-  p.mask_vector = o.mask.vector;
-  p.bias_vector = o.bias.vector;
+  p.mask_reads = o.mask.reads;
+  p.bias_reads = o.bias.reads;
   p.forward_strides = p.forward_strides && std::min({o.bias.stride_b, o.bias.stride_h, o.bias.stride_q}) >= 0;
   p.scores_per_batch = o.mask.stride_b != 0 || o.bias.stride_b != 0;
   return {};

@@ -26,7 +26,7 @@ ScoreTensor score_tensor(const ScoreView& view) {
           .head_group = static_cast<i32>(view.head_group),
           .rows = extent(view.rows),
           .keys = view.keys == 1 ? kFarKeys : extent(view.keys),
-          .vector = view.vector ? 1 : 0};
+          .reads = view.reads};
 }
 
 std::int64_t right_bound(const Problem& p, std::int64_t diagonal) {

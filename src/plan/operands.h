@@ -22,7 +22,7 @@ struct ScoreView {
   fovea_dtype dtype = FOVEA_BOOL;
   std::int64_t stride_b = 0, stride_h = 0, stride_q = 0, stride_k = 0;
   std::int64_t rows = 1, keys = 1;  // extents of i and j; 1 where stride_q or stride_k broadcasts
-  bool vector = false;  // stride_k is 1, rows start at multiples of 16 bytes and hold a multiple of 16 keys (bias: 8)
+  ViewReads reads = ViewReads::elements;
   std::int64_t head_group = 1;  // 1 for Hq heads, Hq/Hkv for Hkv heads; stride_h is 0 for one head
 };
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/text.h"
+#include "select/problem_fields.h"
 #include "select/tuning_mma.h"
 
 namespace fovea {
@@ -107,15 +108,23 @@ bool is_decode(const Problem& p) {
   return queries * heads_per_group(p) <= kMinTileM;
 }
 
+MmaUse use_of(const FwdSpec& spec, bool decode) {
+  if (decode) return MmaUse::decode;
+  if (spec.score != ScoreForm::biased) return MmaUse::prefill;
+  return spec.loads == Loads::any ? MmaUse::universal : MmaUse::biased;
+}
+
 ScoreForm score_form(const Problem& p) {
   if (p.bias != HeadMode::absent) return ScoreForm::biased;
   if (p.mask != HeadMode::absent) return scale_folds(p) ? ScoreForm::masked : ScoreForm::biased;
   return scale_folds(p) ? ScoreForm::scaled : ScoreForm::general;
 }
 
-// Whether mask and bias, where there are any, can be read eight keys at a time.
-bool vector_views(const Problem& p) {
-  return (p.mask == HeadMode::absent || p.mask_vector) && (p.bias == HeadMode::absent || p.bias_vector);
+// The most that mask and bias, where there are any, both allow.
+ViewReads view_reads(const Problem& p) {
+  const ViewReads mask = p.mask == HeadMode::absent ? ViewReads::vectors : p.mask_reads;
+  const ViewReads bias = p.bias == HeadMode::absent ? ViewReads::vectors : p.bias_reads;
+  return std::min(mask, bias);
 }
 
 Loads loads_of(const Problem& p, i32 width_qk, i32 width_v) {
@@ -133,7 +142,7 @@ bool takes_bias_tiles(FwdSpec spec, const GpuCaps& gpu) {
   return well_formed(spec) && smem_fits(spec, gpu);
 }
 
-// What makes a call take a path of element-wise reads, where a sibling reads whole vectors; null when nothing does.
+// What makes a call take a path of narrow reads, where a sibling reads whole vectors; null when nothing does.
 struct SlowPath {
   const char* note;     // for explain
   const char* asked;    // for a refusal
@@ -142,11 +151,15 @@ struct SlowPath {
 const SlowPath* slow_path(const Problem& p, const FwdSpec& spec) {
   static constexpr SlowPath kRows{"rows of q, k and v at 2-byte alignment are copied element by element",
                                   "rows of q, k or v at 2-byte alignment", "rows that start at multiples of 4 bytes"};
-  static constexpr SlowPath kViews{
-      "mask and bias are read element by element", "a mask or bias that no kernel reads in whole vectors",
+  static constexpr const char* kVectors =
       "contiguous keys in rows at multiples of 16 bytes, a multiple of 16 keys long (bias: "
       "8), in prefill calls without pages or softcap and with both head dims 32, 64, 96, "
-      "128, 192 or 256"};
+      "128, 192 or 256";
+  static constexpr SlowPath kWords{"mask and bias are read by words of 4 bytes, as their rows begin anywhere",
+                                   "a mask or bias whose rows are not multiples of 16 bytes apart", kVectors};
+  static constexpr SlowPath kViews{"mask and bias are read in a kernel that serves every call",
+                                   "a mask or bias that no kernel reads in whole vectors", kVectors};
+  if (spec.reads == ViewReads::words) return &kWords;
   if (spec.loads != Loads::any) return nullptr;
   if (p.align_qkv < 4) return &kRows;
   const bool views = p.mask != HeadMode::absent || p.bias != HeadMode::absent;
@@ -241,19 +254,22 @@ FwdSpec fwd_mma_spec(const Problem& p, const GpuCaps& gpu) {
   // What a call seldom has takes the kernel that can do all of it, of which there are few.
   const bool general_bias = spec.score == ScoreForm::biased && (p.bias == HeadMode::absent || p.softcap != 0.0F);
   const bool plain = spec.score == ScoreForm::scaled && !(decode && spec.loads == Loads::any);
-  if (!vector_views(p) || general_bias || (!plain && (decode || spec.loads != Loads::vector))) {
+  const bool words = view_reads(p) == ViewReads::words && spec.head_dim_qk == spec.head_dim_v;
+  const bool vectors = view_reads(p) == ViewReads::vectors;
+  if (!(words || vectors) || general_bias || (!plain && (decode || spec.loads != Loads::vector))) {
     spec.score = ScoreForm::biased;
     spec.loads = Loads::any;
     spec.head_dim_qk = spec.head_dim_v = universal_width(std::max(p.head_dim_qk, p.head_dim_v));
-  } else if (spec.score == ScoreForm::biased) {
-    spec.bias = element_of(p.bias_dtype);
+  } else {
+    if (spec.score == ScoreForm::biased) spec.bias = element_of(p.bias_dtype);
+    spec.reads = view_reads(p);
   }
   if (spec.loads == Loads::any) {
     spec.head_dim_qk = std::max(spec.head_dim_qk, kMinAnyWidth);
     spec.head_dim_v = std::max(spec.head_dim_v, kMinAnyWidth);
   }
   spec.store = gpu.sm >= 90 ? Store::stmatrix : Store::vector;
-  const MmaUse use = decode ? MmaUse::decode : (spec.score == ScoreForm::biased ? MmaUse::biased : MmaUse::prefill);
+  const MmaUse use = use_of(spec, decode);
   const MmaTuning& tuning = tuning_for(use, std::max(spec.head_dim_qk, spec.head_dim_v), gpu);
   spec.tile_m = tuning.tile_m;
   spec.tile_n = tuning.tile_n;
@@ -299,11 +315,11 @@ std::vector<FwdSpec> standard_fwd_mma_specs(int sm) {
   problem.dtype = problem.out_dtype = problem.bias_dtype = FOVEA_BF16;
   problem.head_dim_qk = problem.head_dim_v = 128;
   Problem masked = problem;
-  masked.mask = HeadMode::broadcast, masked.mask_vector = true;
+  masked.mask = HeadMode::broadcast, masked.mask_reads = ViewReads::vectors;
   Problem biased = problem;
-  biased.bias = HeadMode::broadcast, biased.bias_vector = true;
+  biased.bias = HeadMode::broadcast, biased.bias_reads = ViewReads::vectors;
   Problem anything = biased;
-  anything.bias_vector = false;
+  anything.bias_reads = ViewReads::elements;
   Problem decode = problem;
   decode.seqlen_q = decode.total_q = decode.num_heads_kv = 1;
   Problem paged = decode;
@@ -332,7 +348,7 @@ std::string_view cpp(Loads loads) {
 
 std::string to_cpp(const FwdSpec& spec) {
   const auto& [element, head_dim_qk, head_dim_v, score, bias, loads, rows, store, tile_m, tile_n, rows_per_warp, stages,
-               min_ctas, family, transformed, bias_tiles] = spec;
+               min_ctas, family, transformed, bias_tiles, reads] = spec;
   return cat("{.element = ", cpp(element), ", .head_dim_qk = ", head_dim_qk, ", .head_dim_v = ", head_dim_v,
              ", .score = ", cpp(score), ", .bias = ", cpp(bias), ", .loads = ", cpp(loads),
              ", .rows = fovea::Rows::", rows == Rows::group ? "group" : "head",
@@ -340,7 +356,7 @@ std::string to_cpp(const FwdSpec& spec) {
              ", .tile_n = ", tile_n, ", .rows_per_warp = ", rows_per_warp, ", .stages = ", stages,
              ", .min_ctas = ", min_ctas, ", .family = fovea::Family::", family == Family::mma ? "mma" : "wgmma",
              ", .transformed = ", transformed ? "true" : "false", ", .bias_tiles = ", bias_tiles ? "true" : "false",
-             "}");
+             ", .reads = fovea::ViewReads::", name(reads), "}");
 }
 
 std::string to_cpp(const CombineSpec& spec) { return cat("{.out = ", cpp(spec.out), "}"); }

@@ -58,6 +58,18 @@ std::string_view name(HeadMode mode) {
   return "unknown";
 }
 
+std::string_view name(ViewReads reads) {
+  switch (reads) {
+    case ViewReads::elements:
+      return "elements";
+    case ViewReads::words:
+      return "words";
+    case ViewReads::vectors:
+      return "vectors";
+  }
+  return "unknown";
+}
+
 std::string_view name(fovea_device_type device) { return device == FOVEA_DEVICE_CPU ? "cpu" : "cuda"; }
 
 std::string to_string(const Problem& p) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string>
 
+#include "device/spec/view_reads.h"
 #include "fovea/fovea.h"
 
 namespace fovea {
@@ -37,8 +38,8 @@ struct Problem {
   bool unit_stride_d = true;    // stride(D) == 1 for q, k, v
   bool forward_strides = true;  // strides of q, k, v and out are positive, those of bias not negative
   bool has_seqused = false;     // seqused_q or seqused_kv given
-  bool mask_vector = false;     // rows of mask can be read 16 keys at a time: see ScoreView
-  bool bias_vector = false;     // rows of bias, 8 keys at a time
+  ViewReads mask_reads = ViewReads::elements;
+  ViewReads bias_reads = ViewReads::elements;
   std::int64_t batch = 0;
   std::int64_t num_heads_q = 0;
   std::int64_t num_heads_kv = 0;

@@ -11,6 +11,7 @@ namespace fovea {
 std::string_view name(QLayout layout);
 std::string_view name(KvLayout layout);
 std::string_view name(HeadMode mode);
+std::string_view name(ViewReads reads);
 std::string_view name(fovea_device_type device);
 
 // Calls visit(name, field) for every field of `problem` (const or not), in declaration order.
@@ -18,7 +19,7 @@ template <class P, class Visit>
 void visit_fields(P& problem, Visit&& visit) {
   auto& [dtype, out_dtype, bias_dtype, device, q_layout, kv_layout, mask, bias, scores_per_batch, causal,
          has_window_left, has_window_right, has_offset, has_sink, has_lse, batch_invariant, forbid_slow, unit_stride_d,
-         forward_strides, has_seqused, mask_vector, bias_vector, batch, num_heads_q, num_heads_kv, head_dim_qk,
+         forward_strides, has_seqused, mask_reads, bias_reads, batch, num_heads_q, num_heads_kv, head_dim_qk,
          head_dim_v, seqlen_q, seqlen_kv, total_q, page_size, window_left, window_right, q_offset, kv_offset,
          requested_splits, align_qkv, align_out, softmax_scale, softcap] = problem;
   visit("dtype", dtype);
@@ -41,8 +42,8 @@ void visit_fields(P& problem, Visit&& visit) {
   visit("unit_stride_d", unit_stride_d);
   visit("forward_strides", forward_strides);
   visit("has_seqused", has_seqused);
-  visit("mask_vector", mask_vector);
-  visit("bias_vector", bias_vector);
+  visit("mask_reads", mask_reads);
+  visit("bias_reads", bias_reads);
   visit("batch", batch);
   visit("num_heads_q", num_heads_q);
   visit("num_heads_kv", num_heads_kv);

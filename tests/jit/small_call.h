@@ -68,10 +68,10 @@ struct SmallCall {
       const std::int64_t key = at % num_keys;
       mask.push_back(key < block || (key < 2 * block && row >= 36) || (key >= 3 * block && at % 3 == 0) ? 1 : 0);
     }
-    const bool vector = num_keys % 16 == 0;
-    problem.mask = HeadMode::broadcast, problem.mask_vector = vector;
+    const ViewReads reads = num_keys % 16 == 0 ? ViewReads::vectors : ViewReads::words;
+    problem.mask = HeadMode::broadcast, problem.mask_reads = reads;
     operands.mask = {
-        .data = mask.data(), .stride_q = num_keys, .stride_k = 1, .rows = num_rows, .keys = num_keys, .vector = vector};
+        .data = mask.data(), .stride_q = num_keys, .stride_k = 1, .rows = num_rows, .keys = num_keys, .reads = reads};
   }
 
   // A bf16 bias from 0 to 4, that repeats after 17 rows or keys alone.
@@ -80,14 +80,15 @@ struct SmallCall {
       const std::int64_t quarters = (7 * (at / num_keys) + 3 * (at % num_keys)) % 17;
       bias.push_back(f32_to_bf16(0.25F * static_cast<float>(quarters)));
     }
-    problem.bias = HeadMode::broadcast, problem.bias_vector = num_keys % 8 == 0, problem.bias_dtype = FOVEA_BF16;
+    const ViewReads reads = num_keys % 8 == 0 ? ViewReads::vectors : ViewReads::words;
+    problem.bias = HeadMode::broadcast, problem.bias_reads = reads, problem.bias_dtype = FOVEA_BF16;
     operands.bias = {.data = bias.data(),
                      .dtype = FOVEA_BF16,
                      .stride_q = num_keys,
                      .stride_k = 1,
                      .rows = num_rows,
                      .keys = num_keys,
-                     .vector = num_keys % 8 == 0};
+                     .reads = reads};
   }
 
   // K and V in every second page of their storage, the last page first.

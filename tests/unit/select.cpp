@@ -225,15 +225,17 @@ TEST_F(SelectWgmma, SendsWhatItLacksToFwdMma) {
 }
 
 TEST_F(SelectWgmma, ServesBiasesThatTmaCanBringAndThatFit) {
-  const auto bias = [](Problem& p) { p.bias = HeadMode::broadcast, p.bias_vector = true, p.bias_dtype = FOVEA_F16; };
+  const auto bias = [](Problem& p) {
+    p.bias = HeadMode::broadcast, p.bias_reads = ViewReads::vectors, p.bias_dtype = FOVEA_F16;
+  };
   Problem biased = plain_;
   bias(biased);
   EXPECT_TRUE(supports_fwd_wgmma(biased, caps_).served);
   EXPECT_EQ(fwd_wgmma_spec(biased).bias, Element::fp16);
-  refused("bias of odd rows", FOVEA_UNSUPPORTED, [&](Problem& p) { bias(p), p.bias_vector = false; });
+  refused("bias of odd rows", FOVEA_UNSUPPORTED, [&](Problem& p) { bias(p), p.bias_reads = ViewReads::elements; });
   refused("fp32 bias", FOVEA_UNSUPPORTED, [&](Problem& p) { bias(p), p.bias_dtype = FOVEA_F32; });
   refused("bias, wide heads", FOVEA_UNSUPPORTED, [&](Problem& p) { bias(p), p.head_dim_qk = 192; });
-  biased.mask = HeadMode::broadcast, biased.mask_vector = true, biased.softmax_scale = -1.0F;
+  biased.mask = HeadMode::broadcast, biased.mask_reads = ViewReads::vectors, biased.softmax_scale = -1.0F;
   EXPECT_TRUE(supports_fwd_wgmma(biased, caps_).served);
   EXPECT_EQ(fwd_wgmma_spec(biased).score, ScoreForm::masked_biased);
   EXPECT_FALSE(fwd_wgmma_spec(biased).transformed);
@@ -295,7 +297,7 @@ TEST_F(SelectWgmma, EveryTuningRowIsReachedIsWellFormedAndFits) {
     }
   }
   EXPECT_EQ(specs.size(), 5U);
-  p.bias = HeadMode::broadcast, p.bias_vector = true, p.bias_dtype = FOVEA_BF16;
+  p.bias = HeadMode::broadcast, p.bias_reads = ViewReads::vectors, p.bias_dtype = FOVEA_BF16;
   for (const auto& [head_dim, queries, rows] :
        {std::tuple{64, 4095, 128}, std::tuple{64, 4096, 192}, std::tuple{128, 4096, 128}}) {
     for (const bool causal : {false, true}) {
@@ -305,7 +307,7 @@ TEST_F(SelectWgmma, EveryTuningRowIsReachedIsWellFormedAndFits) {
       EXPECT_EQ(spec.tile_m, rows);
       EXPECT_LE(plan_smem(spec).bytes, static_cast<std::uint64_t>(architecture_caps(90).smem_bytes));
       Problem both = p;
-      both.mask = HeadMode::broadcast, both.mask_vector = true;
+      both.mask = HeadMode::broadcast, both.mask_reads = ViewReads::vectors;
       EXPECT_TRUE(well_formed(fwd_wgmma_spec(both))) << head_dim << " " << queries;
       EXPECT_LE(plan_smem(fwd_wgmma_spec(both)).bytes, static_cast<std::uint64_t>(architecture_caps(90).smem_bytes));
     }
@@ -325,21 +327,30 @@ TEST_F(SelectWgmma, EveryTuningRowIsReachedIsWellFormedAndFits) {
 }
 
 // Contract section 6: a path that costs more than 1.5x is named, and can be forbidden.
-TEST(SelectMma, ElementWisePathsAreSlowAndCanBeForbidden) {
+TEST(SelectMma, PathsOfNarrowReadsAreSlowAndCanBeForbidden) {
   Problem fast = problem(FOVEA_BF16);
-  fast.mask = HeadMode::broadcast, fast.mask_vector = true;
-  fast.bias = HeadMode::broadcast, fast.bias_vector = true;
+  fast.mask = HeadMode::broadcast, fast.mask_reads = ViewReads::vectors;
+  fast.bias = HeadMode::broadcast, fast.bias_reads = ViewReads::vectors;
   fast.bias_dtype = FOVEA_BF16;
   Problem odd_mask = fast;
-  odd_mask.mask_vector = false;
+  odd_mask.mask_reads = ViewReads::elements;
+  Problem odd_bias = fast;
+  odd_bias.bias_reads = ViewReads::words;
+  EXPECT_EQ(fwd_mma_spec(odd_bias, architecture_caps(90)).reads, ViewReads::words);
+  EXPECT_EQ(fwd_mma_spec(odd_bias, architecture_caps(90)).loads, Loads::vector);
+  EXPECT_EQ(fwd_mma_spec(odd_mask, architecture_caps(90)).loads, Loads::any);
   Problem odd_rows = problem(FOVEA_BF16);
   odd_rows.align_qkv = 2;
   Problem four_byte_rows = odd_rows;
   four_byte_rows.align_qkv = 4;
   Problem capped = fast;
   capped.softcap = 30.0F;
-  for (const auto& [p, slow] :
-       {std::pair{fast, false}, {odd_mask, true}, {odd_rows, true}, {four_byte_rows, false}, {capped, true}}) {
+  for (const auto& [p, slow] : {std::pair{fast, false},
+                                {odd_mask, true},
+                                {odd_bias, true},
+                                {odd_rows, true},
+                                {four_byte_rows, false},
+                                {capped, true}}) {
     const Verdict verdict = on_sm90(p);
     EXPECT_TRUE(verdict.served) << to_string(p);
     EXPECT_EQ(verdict.slow, slow) << to_string(p);

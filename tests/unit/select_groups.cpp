@@ -44,7 +44,7 @@ TEST_F(SelectGroups, FillTilesWithTheRowsOfAGroup) {
   EXPECT_EQ(fwd_wgmma_spec(whole).rows, Rows::head);
   // Boxes of TMA hold whole groups; a mask is looked at head by head; packed sequences end in the middle of a box.
   for (const auto& change : {+[](Problem& p) { p.num_heads_q = 28; }, +[](Problem& p) { p.num_heads_q = 128; },
-                             +[](Problem& p) { p.mask = HeadMode::broadcast, p.mask_vector = true; },
+                             +[](Problem& p) { p.mask = HeadMode::broadcast, p.mask_reads = ViewReads::vectors; },
                              +[](Problem& p) { p.q_layout = QLayout::varlen, p.total_q = 256; }}) {
     Problem p = plain_;
     change(p);

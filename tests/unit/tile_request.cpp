@@ -68,7 +68,7 @@ TEST(TileRequest, WhatNoKernelHasIsRefused) {
   paged.kv_layout = KvLayout::paged;
   paged.page_size = 128;
   Problem masked = dense(128);
-  masked.mask = HeadMode::broadcast, masked.mask_vector = true;
+  masked.mask = HeadMode::broadcast, masked.mask_reads = ViewReads::vectors;
   struct Case {
     Problem problem;
     const char* tile;

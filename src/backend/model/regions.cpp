@@ -1,5 +1,6 @@
 // From strides and extents to byte ranges. Strides may be zero or negative. What lies between the rows of a strided
-// view counts as part of it.
+// view counts as part of it, and of a mask or bias the rest of the 16 bytes that it begins in: aligned words of them
+// are read whole (ViewReads::words), which no allocation can tell from reading the element.
 #include "backend/model/regions.h"
 
 #include <initializer_list>
@@ -44,8 +45,14 @@ class Regions {
 
   void add(const char* name, const ScoreView& view, const Problem& p) {
     const std::int64_t heads = p.num_heads_q / view.head_group;
+    const std::size_t before = all_.size();
     add(name, view.data, view.dtype == FOVEA_BOOL ? 1 : fovea_dtype_size(view.dtype), false,
         {{p.batch, view.stride_b}, {heads, view.stride_h}, {view.rows, view.stride_q}, {view.keys, view.stride_k}});
+    if (all_.size() == before || view.reads != ViewReads::words) return;
+    Region& region = all_.back();
+    const std::uintptr_t behind = reinterpret_cast<std::uintptr_t>(region.base) % 16;
+    region.base = static_cast<const char*>(region.base) - behind;
+    region.bytes += behind;
   }
 
   std::vector<Region> take() { return std::move(all_); }
