@@ -7,7 +7,7 @@
 #include "attention/softmax.h"
 #include "attention/value_classes.h"
 #include "kernels/fwd_wgmma_bias.h"
-#include "kernels/fwd_wgmma_mask.h"
+#include "kernels/fwd_wgmma_mask_ring.h"
 #include "kernels/fwd_wgmma_output.h"
 #include "kernels/fwd_wgmma_scores.h"
 #include "kernels/fwd_wgmma_sender.h"

@@ -5,7 +5,7 @@
 #include "attention/epilogue.h"
 #include "attention/value_classes.h"
 #include "kernels/fwd_wgmma_bias.h"
-#include "kernels/fwd_wgmma_mask.h"
+#include "kernels/fwd_wgmma_mask_ring.h"
 
 namespace fovea::kernels {
 

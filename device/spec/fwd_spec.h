@@ -115,10 +115,10 @@ struct FwdSpec {
 };
 
 // Family::wgmma with a mask: blocks of keys whose mask has been looked at, and bytes in front of their bits; 16-byte
-// pieces of mask that one of its buffers holds: 11 for each of 96 threads.
+// pieces of mask that one of its buffers holds: 12 for each of 96 threads. They exchange 16 bits per piece.
 inline constexpr u32 kMaskSteps = 4;
 inline constexpr u32 kMaskHeader = 128;
-inline constexpr u32 kMaskPieces = 11 * 96;
+inline constexpr u32 kMaskPieces = 12 * 96;
 
 // Byte offsets from the base of dynamic shared memory. A stage is a K tile followed by a V tile. The output tile takes
 // over the space of Q, and of the stages behind it, once the last product has read them. Behind all of them lie the
@@ -156,7 +156,7 @@ constexpr SmemPlan plan_smem(const FwdSpec& spec) {
   plan.mask_words = plan.bytes;
   if (spec.scans_mask()) {
     plan.bytes += kMaskHeader + kMaskSteps * static_cast<u32>(spec.tile_m * spec.tile_n / 8) +
-                  static_cast<u32>(spec.mask_buffers()) * kMaskPieces * 16U;
+                  static_cast<u32>(spec.mask_buffers()) * kMaskPieces * 16U + kMaskPieces * 2U;
   } else if (spec.views() && spec.family == Family::mma) {
     plan.bytes += static_cast<u32>(spec.warps()) * 8U;
   }

@@ -1,0 +1,126 @@
+// What three warps that look at a bool mask, the producer and the consumers of fwd_wgmma exchange: scans that are asked
+// for and steps that are found, with a bit per score of partly hidden blocks. See fwd_wgmma_mask.h.
+#pragma once
+
+#include "kernels/fwd_wgmma_ring.h"
+#include "kernels/fwd_wgmma_scores.h"
+
+namespace fovea::kernels {
+
+struct MaskStep {
+  i32 block;  // of keys
+  bool partial, last;
+};
+
+// Steps and scans in shared memory. Bits of a step: a row has 16 bytes, a 16-bit word per 16 keys with four bits for
+// each lane of the row's quad; see quad_bits().
+template <FwdSpec kSpec>
+class MaskRing {
+  static constexpr u32 kSteps = kMaskSteps;
+  static constexpr u32 kScans = 2;
+  static constexpr u32 kFull = 0, kEmpty = 32, kScanFull = 64, kScanEmpty = 80, kStepWords = 96, kScanWords = 112;
+  static_assert(kSteps == 4 && kScanWords + 4 * kScans <= kMaskHeader && (!kSpec.scans_mask() || kSpec.tile_n == 128));
+
+ public:
+  static constexpr u32 kPartial = 1U << 30U, kLast = 1U << 31U;  // of a step's word; below them its block
+  static constexpr u32 kWarps = 3;                               // that scan
+  static constexpr u32 kThreads = 32U * kWarps;
+  static constexpr u32 kBarrier = 8;  // of named barriers, that of the scanners
+  static constexpr i32 kEndOfScans = -1;
+
+  FOVEA_INLINE MaskRing() : smem_(SmemPtr{isa::smem_base()} + plan_smem(kSpec).mask_words) {}
+
+  FOVEA_INLINE void init() const {
+    FOVEA_UNROLL
+    for (i32 i = 0; i < static_cast<i32>(kSteps); ++i) {
+      isa::mbarrier_init(full(i), kThreads);
+      isa::mbarrier_init(empty(i), static_cast<u32>(kSpec.tile_m) * 2U + 1U);  // the consumers, the producer
+    }
+    FOVEA_UNROLL
+    for (i32 i = 0; i < static_cast<i32>(kScans); ++i) {
+      isa::mbarrier_init(scan_full(i), 1U);
+      isa::mbarrier_init(scan_empty(i), kWarps);
+    }
+  }
+
+  // The producer's side, one thread: scan number `scan` is that of `turn`, or kEndOfScans.
+  FOVEA_INLINE void ask(i32 scan, i32 turn) const {
+    isa::mbarrier_wait_parity(scan_empty(scan), scan_parity(scan) ^ 1U);
+    isa::st_shared<u32>(scan_word(scan), static_cast<u32>(turn));
+    isa::mbarrier_arrive(scan_full(scan));
+  }
+  FOVEA_INLINE MaskStep await(i32 step) const {
+    const u32 word = what(step);
+    isa::mbarrier_arrive(empty(step));
+    return unpack(word);
+  }
+
+  // The scanners' side, a whole warp.
+  FOVEA_INLINE i32 take_scan(i32 scan) const {
+    if (isa::laneid() == 0) isa::mbarrier_wait_parity(scan_full(scan), scan_parity(scan));
+    isa::bar_warp_sync(0xffffffffU);
+    const auto turn = static_cast<i32>(isa::ld_shared<u32>(scan_word(scan)));
+    isa::bar_warp_sync(0xffffffffU);
+    if (isa::laneid() == 0) isa::mbarrier_arrive(scan_empty(scan));
+    return turn;
+  }
+  FOVEA_INLINE void await_empty(i32 step) const { isa::mbarrier_wait_parity(empty(step), parity(step) ^ 1U); }
+  // All threads, each after its bits of the step are written; one of them writes its word.
+  FOVEA_INLINE void publish(i32 step, u32 what, bool writes) const {
+    if (writes) isa::st_shared<u32>(word(step), what);
+    isa::mbarrier_arrive(full(step));
+  }
+
+  // The consumers' side, and the producer's: waits for a step's word.
+  FOVEA_INLINE u32 what(i32 step) const {
+    isa::mbarrier_wait_parity(full(step), parity(step));
+    return isa::ld_shared<u32>(word(step));
+  }
+  FOVEA_INLINE static MaskStep unpack(u32 what) {
+    return {static_cast<i32>(what & (kPartial - 1U)), (what & kPartial) != 0, (what & kLast) != 0};
+  }
+  FOVEA_INLINE SmemPtr row_bits(i32 step, i32 row) const {
+    return smem_ + kMaskHeader + slot(step) * kBitsBytes + 16U * static_cast<u32>(row);
+  }
+  // Where thread `thread` of the scanners finds its i-th piece of the mask of a block.
+  FOVEA_INLINE SmemPtr piece(i32 buffer, i32 thread, i32 i) const {
+    const u32 first = kMaskHeader + kSteps * kBitsBytes + static_cast<u32>(buffer) * kMaskPieces * 16U;
+    return smem_ + first + 16U * (static_cast<u32>(thread) + kThreads * static_cast<u32>(i));
+  }
+  // Where the scanners exchange bits: 16 for each piece.
+  FOVEA_INLINE SmemPtr exchange(i32 piece) const {
+    constexpr u32 kBuffers = static_cast<u32>(kSpec.mask_buffers());
+    return smem_ + (kMaskHeader + kSteps * kBitsBytes + kBuffers * kMaskPieces * 16U) + 2U * static_cast<u32>(piece);
+  }
+  // A thread, when it has left the step's word and bits.
+  FOVEA_INLINE void release(i32 step) const { isa::mbarrier_arrive(empty(step)); }
+
+ private:
+  static constexpr u32 kBitsBytes = 16U * static_cast<u32>(kSpec.tile_m);
+  FOVEA_INLINE static u32 slot(i32 step) { return static_cast<u32>(step) % kSteps; }
+  FOVEA_INLINE static u32 parity(i32 step) { return static_cast<u32>(step) / kSteps % 2U; }
+  FOVEA_INLINE static u32 scan_slot(i32 scan) { return static_cast<u32>(scan) % kScans; }
+  FOVEA_INLINE static u32 scan_parity(i32 scan) { return static_cast<u32>(scan) / kScans % 2U; }
+  FOVEA_INLINE SmemPtr full(i32 step) const { return smem_ + (kFull + 8U * slot(step)); }
+  FOVEA_INLINE SmemPtr empty(i32 step) const { return smem_ + (kEmpty + 8U * slot(step)); }
+  FOVEA_INLINE SmemPtr word(i32 step) const { return smem_ + (kStepWords + 4U * slot(step)); }
+  FOVEA_INLINE SmemPtr scan_full(i32 scan) const { return smem_ + (kScanFull + 8U * scan_slot(scan)); }
+  FOVEA_INLINE SmemPtr scan_empty(i32 scan) const { return smem_ + (kScanEmpty + 8U * scan_slot(scan)); }
+  FOVEA_INLINE SmemPtr scan_word(i32 scan) const { return smem_ + (kScanWords + 4U * scan_slot(scan)); }
+
+  SmemPtr smem_;
+};
+
+// Hides, by -inf, the scores that one of the lane's rows does not see.
+template <i32 kColumns>
+FOVEA_INLINE void hide_by_bits(WgmmaAcc<kColumns>& s, i32 half, const U32x4& row) {
+  const u32 quad = 4U * (isa::laneid() & 3U);
+  const Array<u32, 4> word{{row.x >> quad, row.y >> quad, row.z >> quad, row.w >> quad}};
+  FOVEA_UNROLL
+  for (i32 i = 0; i < kColumns / 4; ++i) {
+    const u32 bit = static_cast<u32>(i / 4 % 2 * 16 + i % 4);
+    if ((word[i / 8] >> bit & 1U) == 0U) s.at(i / 2, half, i % 2) = kMinusInfinity;
+  }
+}
+
+}  // namespace fovea::kernels
