@@ -47,7 +47,8 @@ step standard_grid "$fovea" check --grid standard --backend cuda
 if [[ -x "$call_tests" ]]; then
   step bug_reports env FOVEA_TEST_BACKEND=cuda "$call_tests" --gtest_filter='BugReports*'
   step scores env FOVEA_TEST_BACKEND=cuda "$call_tests" --gtest_filter='FarScores*:GrowingScores*'
-  step properties env FOVEA_TEST_BACKEND=cuda "$call_tests" --gtest_filter='Property*:EmptyCalls*:*UnalignedViews*'
+  step properties env FOVEA_TEST_BACKEND=cuda "$call_tests" --gtest_filter='Property*:EmptyCalls*'
+  step views env FOVEA_TEST_BACKEND=cuda "$call_tests" --gtest_filter='*UnalignedViews*:MaskBytes*'
 else
   skip bug_reports "$call_tests is not built"
 fi

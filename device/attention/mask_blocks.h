@@ -9,23 +9,21 @@ namespace fovea {
 // Bit i stands for key block last - 1 - i.
 struct BlockBits {
   u32 some;   // some row sees some key of it
-  u32 every;  // every row sees every key of it, as far as the mask goes
+  u32 every;  // every row sees every key of it, as far as the mask goes, by an odd byte
 };
 
 inline constexpr i32 kBlocksPerLook = 32;
 
-// What a lane finds in its column of a tile's mask: nonzero where some byte is, and 0x80 in each byte of a word of
-// which every one is.
+// What a lane finds in its column of a tile's mask: the bits of any word, and those of all.
 struct ColumnFinds {
-  u32 some;
-  u32 every;
+  u32 any, all;
 };
 
 // Reads every row's 16 keys at `source(row)`, rows first, first + step and so on below `rows`; loads of kBatch rows are
 // under way together.
 template <i32 kBatch, class Read>
 FOVEA_INLINE ColumnFinds look_down(i32 first, i32 rows, i32 step, const Read& read) {
-  ColumnFinds finds{0, 0x80808080U};
+  ColumnFinds finds{0, ~0U};
   for (i32 row = first; row < rows; row += kBatch * step) {
     Array<U32x4, kBatch> bytes;
     FOVEA_UNROLL
@@ -33,8 +31,8 @@ FOVEA_INLINE ColumnFinds look_down(i32 first, i32 rows, i32 step, const Read& re
     FOVEA_UNROLL
     for (i32 i = 0; i < kBatch; ++i) {
       const U32x4& b = bytes[i];
-      finds.some |= b.x | b.y | b.z | b.w;
-      finds.every &= nonzero_bytes(b.x) & nonzero_bytes(b.y) & nonzero_bytes(b.z) & nonzero_bytes(b.w);
+      finds.any |= b.x | b.y | b.z | b.w;
+      finds.all &= b.x & b.y & b.z & b.w;
     }
   }
   return finds;
@@ -83,8 +81,8 @@ FOVEA_INLINE BlockBits mask_blocks(const FwdParams& p, const FwdSequence& seq, c
       finds = look_down<kBatch>(warp, rows, kSpec.warps(),
                                 [&](i32 row) { return mask_sixteen<kReads>(p.mask, row_at(row), key); });
     });
-    if (finds.some != 0) bits.some |= bit;
-    if (finds.every != 0x80808080U) bits.every &= ~bit;
+    if (finds.any != 0) bits.some |= bit;
+    if ((finds.all & kAllSeen) != kAllSeen) bits.every &= ~bit;
   }
   bits.some = isa::redux_or(bits.some);
   bits.every = isa::redux_and(bits.every);

@@ -27,6 +27,10 @@ FOVEA_INLINE i64 view_row(const ScoreTensor& view, i64 base, i32 head, i32 query
   return base + min(query, view.rows - 1) * view.stride_q;
 }
 
+// One word of a mask of which all keys are seen. Bytes that are even and not 0 are seen as well, but nobody hurries for
+// them: a block that has some is looked at element by element.
+inline constexpr u32 kAllSeen = 0x01010101U;
+
 // Nonzero bytes of a word, as 0x80 in each.
 FOVEA_INLINE u32 nonzero_bytes(u32 word) { return (word | ((word & 0x7f7f7f7fU) + 0x7f7f7f7fU)) & 0x80808080U; }
 

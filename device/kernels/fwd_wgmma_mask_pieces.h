@@ -14,10 +14,13 @@ FOVEA_INLINE u16 quad_bits(const U32x4& bytes) {
   return static_cast<u16>((gather(bytes.x) >> 26U & 0x33U) | (gather(bytes.z) >> 24U & 0xccU) |
                           (gather(bytes.y) >> 18U & 0x3300U) | (gather(bytes.w) >> 16U & 0xcc00U));
 }
-// Sixteen mask bytes as a bit for each, in order.
+// Sixteen mask bytes as a bit for each, in order. kExact: any bytes; otherwise each is 0 or 1.
+template <bool kExact>
 FOVEA_INLINE u32 bits_in_order(const U32x4& bytes) {
-  const auto gather = [](u32 word) { return nonzero_bytes(word) * 0x204081U >> 28U; };
-  return gather(bytes.x) | gather(bytes.y) << 4U | gather(bytes.z) << 8U | gather(bytes.w) << 12U;
+  const auto gather = [](u32 word) { return kExact ? nonzero_bytes(word) * 0x204081U : word * 0x10204080U; };
+  const auto append = [](u32 bits, u32 gathered) { return bits << 4U | gathered >> 28U; };
+  const u32 high = append(gather(bytes.w) >> 28U, gather(bytes.z));
+  return append(append(high, gather(bytes.y)), gather(bytes.x));
 }
 // From the order of keys to that of quad_bits().
 FOVEA_INLINE u16 quad_order(u32 bits) {
@@ -26,9 +29,6 @@ FOVEA_INLINE u16 quad_order(u32 bits) {
   pairs = (pairs | pairs << 2U) & 0x33333333U;
   return static_cast<u16>(pairs | pairs >> 14U);
 }
-
-// Not 0 where some byte of the word is 0.
-FOVEA_INLINE u32 zero_bytes(u32 word) { return (word - 0x01010101U) & ~word & 0x80808080U; }
 
 // Rows at multiples of 16 bytes. A thread reads one piece of every kRowStep-th row.
 template <FwdSpec kSpec>
@@ -76,13 +76,10 @@ class MaskVectors {
     return any != 0;
   }
   FOVEA_INLINE bool sees_every() const {
-    u32 hidden = 0;
+    u32 all = ~0U;
     FOVEA_UNROLL
-    for (i32 i = 0; i < kPieces; ++i) {
-      const U32x4& b = bytes_[i];
-      hidden |= zero_bytes(b.x) | zero_bytes(b.y) | zero_bytes(b.z) | zero_bytes(b.w);
-    }
-    return hidden == 0;
+    for (i32 i = 0; i < kPieces; ++i) all &= bytes_[i].x & bytes_[i].y & bytes_[i].z & bytes_[i].w;
+    return (all & kAllSeen) == kAllSeen;
   }
   FOVEA_INLINE void write_bits(const Ring& ring, i32 step) const {
     const i32 pieces = alike() ? kRowPieces : kSpec.tile_m * kRowPieces;
@@ -142,15 +139,7 @@ class MaskWords {
     }
   }
   FOVEA_INLINE void read(const Ring& ring, i32 buffer) {
-    some_ = hidden_ = 0;
-    FOVEA_UNROLL
-    for (i32 i = 0; i < kPieces; ++i) {
-      if (idle(i)) break;
-      const u32 bits = bits_in_order(isa::ld_shared<U32x4>(ring.piece(buffer, thread_, i)));
-      isa::st_shared<u16>(ring.exchange(thread_ + i * kThreads), static_cast<u16>(bits));
-      some_ |= bits & own_[i];
-      hidden_ |= ~bits & own_[i];
-    }
+    if ((read_bits<false>(ring, buffer) & ~kAllSeen) != 0) read_bits<true>(ring, buffer);
   }
   FOVEA_INLINE bool sees_some() const { return some_ != 0; }
   FOVEA_INLINE bool sees_every() const { return hidden_ == 0; }
@@ -185,6 +174,23 @@ class MaskWords {
   FOVEA_INLINE bool alike() const { return p_.mask.stride_q == 0; }
   // Whether the thread's i-th piece, and all behind it, are not there: one row alone is read where all are alike.
   FOVEA_INLINE bool idle(i32 i) const { return alike() && (i > 0 || thread_ >= kRowPieces); }
+
+  // Bits of the thread's pieces; returns those of any word of them. kExact: see bits_in_order().
+  template <bool kExact>
+  FOVEA_INLINE u32 read_bits(const Ring& ring, i32 buffer) {
+    u32 any = some_ = hidden_ = 0;
+    FOVEA_UNROLL
+    for (i32 i = 0; i < kPieces; ++i) {
+      if (idle(i)) break;
+      const U32x4 bytes = isa::ld_shared<U32x4>(ring.piece(buffer, thread_, i));
+      any |= bytes.x | bytes.y | bytes.z | bytes.w;
+      const u32 bits = bits_in_order<kExact>(bytes);
+      isa::st_shared<u16>(ring.exchange(thread_ + i * kThreads), static_cast<u16>(bits));
+      some_ |= bits & own_[i];
+      hidden_ |= ~bits & own_[i];
+    }
+    return any;
+  }
 
   // Bytes of a row's first piece that lie before the row. Rows that are no queries take the last one's place.
   FOVEA_INLINE u32 lead(i32 row) const {

@@ -67,6 +67,7 @@ Context::Context(int num_threads) {
   fovea_context_args args{};
   args.struct_size = sizeof(args);
   args.num_threads = num_threads;
+  args.model_sm = test_backend::model_sm();
   fovea_error error{};
   error.struct_size = sizeof(error);
   EXPECT_EQ(fovea_context_create(&args, &context_, &error), FOVEA_OK) << text(error);

@@ -88,4 +88,9 @@ fovea_status forward(fovea_context* context, const fovea_forward_args& args, fov
   return status;
 }
 
+std::int32_t model_sm() {
+  const char* const sm = std::getenv("FOVEA_TEST_MODEL_SM");
+  return sm == nullptr ? 0 : std::atoi(sm);
+}
+
 }  // namespace fovea::test_backend

@@ -1,4 +1,5 @@
-// Masks and biases whose rows begin and end anywhere, the last of them at a guard page. On every backend.
+// Masks and biases whose rows begin and end anywhere, the last of them at a guard page, and masks of any bytes. On
+// every backend.
 #include <gtest/gtest.h>
 
 #include "cpu/bug_support.h"
@@ -64,6 +65,24 @@ TEST(UnalignedViewsBroadcast, AgreeWithTheReference) {
     Attention(q, k, k).mask(mask).expect_reference();
     Attention(q, k, k).bias(bias).expect_reference();
     Attention(q, k, k).causal().mask(mask).bias(bias).expect_reference();
+  }
+}
+
+// Any byte but 0 is a key that is seen: in blocks with such bytes alone, and beside keys that are not.
+TEST(MaskBytes, AreZeroOrNot) {
+  for (const std::int64_t keys : {384, 387}) {
+    SCOPED_TRACE(keys);
+    const Tensor q = Tensor(FOVEA_BF16, {1, 130, 2, 64}).normal(1), k = Tensor(FOVEA_BF16, {1, keys, 2, 64}).normal(2);
+    const Tensor mask = Tensor(FOVEA_BOOL, {1, 1, 130, keys});
+    auto* const bytes = static_cast<unsigned char*>(mask.view().data);
+    for (std::int64_t at = 0; at < 130 * keys; ++at) {
+      const std::int64_t row = at / keys, key = at % keys;
+      constexpr unsigned char kSeen[] = {1, 2, 128, 255, 3};
+      const bool hidden = key / 128 == 1 ? (row + key) % 3 == 0 : key / 128 == 2;
+      bytes[at] = hidden ? 0 : kSeen[(row + 3 * key) % 5];
+    }
+    Attention(q, k, k).mask(mask).expect_reference();
+    Attention(q, k, k).causal().mask(mask).expect_reference();
   }
 }
 

@@ -28,6 +28,7 @@ enum class Features {
   wgmma,
   wgmma_growing,
   wgmma_masked,
+  wgmma_odd_mask,
   wgmma_biased,
   wgmma_both
 };
@@ -40,8 +41,8 @@ SmallCall small_call(Features setup) {
     call.grow_scores();
     return call;
   }
-  if (setup == Features::wgmma_masked) {
-    SmallCall call(600, 640);
+  if (setup == Features::wgmma_masked || setup == Features::wgmma_odd_mask) {
+    SmallCall call(600, setup == Features::wgmma_masked ? 640 : 635);
     call.add_mask(128);
     return call;
   }
@@ -118,8 +119,8 @@ const Mutant kMutants[] = {
      Features::masked},
     {"look_at_the_first_row_alone", "device/attention/mask_blocks.h", "if (alike) rows = min(rows, 1);",
      "rows = min(rows, 1);", std::nullopt, Features::masked},
-    {"masked_block_taken_for_full", "device/attention/mask_blocks.h", "if (every != 0x80808080U) bits.every &= ~bit;",
-     "", std::nullopt, Features::masked},
+    {"masked_block_taken_for_full", "device/attention/mask_blocks.h",
+     "if ((finds.all & kAllSeen) != kAllSeen) bits.every &= ~bit;", "", std::nullopt, Features::masked},
     {"bias_read_before_it_has_landed", "device/kernels/fwd_mma.h", "isa::cp_async_wait_group<1>();", "",
      model::Code::copy_in_flight, Features::biased},
     {"bias_of_the_next_row", "device/attention/bias_tile.h",
@@ -155,14 +156,22 @@ const Mutant kMutants[] = {
      "ring_.parity(v_step_)", model::Code::deadlock, Features::wgmma},
     {"wgmma_mask_read_before_it_has_landed", "device/kernels/fwd_wgmma_mask.h",
      "isa::cp_async_wait_group<kAhead - 1>();", "", model::Code::copy_in_flight, Features::wgmma_masked},
-    {"wgmma_mask_bits_over_those_in_use", "device/kernels/fwd_wgmma_mask.h",
+    {"wgmma_mask_bits_over_those_in_use", "device/kernels/fwd_wgmma_mask_ring.h",
      "isa::mbarrier_wait_parity(empty(step), parity(step) ^ 1U);", "", model::Code::deadlock, Features::wgmma_masked},
     {"wgmma_mask_of_one_row", "device/kernels/fwd_wgmma_consumer.h",
      "p_.fwd.mask.stride_q == 0 ? 0 : lane_row() + 8 * half", "lane_row()", std::nullopt, Features::wgmma_masked},
     {"wgmma_masked_block_taken_for_full", "device/kernels/fwd_wgmma_mask.h",
-     "isa::bar_red_or(kBarrier, kThreads, !sees_every())", "false", std::nullopt, Features::wgmma_masked},
-    {"wgmma_block_skipped_by_its_first_rows", "device/kernels/fwd_wgmma_mask.h", "kPiecesPerThread; ++i) any",
+     "isa::bar_red_or(Ring::kBarrier, Ring::kThreads, !pieces.sees_every())", "false", std::nullopt,
+     Features::wgmma_masked},
+    {"wgmma_block_skipped_by_its_first_rows", "device/kernels/fwd_wgmma_mask_pieces.h", "kPieces; ++i) any",
      "1; ++i) any", std::nullopt, Features::wgmma_masked},
+    {"wgmma_odd_mask_not_shifted", "device/kernels/fwd_wgmma_mask_pieces.h", "both >> lead(min(row, last_))", "both",
+     std::nullopt, Features::wgmma_odd_mask},
+    {"wgmma_odd_mask_bits_of_the_next_block", "device/kernels/fwd_wgmma_mask_pieces.h",
+     "isa::bar_sync(Ring::kBarrier, Ring::kThreads);", "", model::Code::race, Features::wgmma_odd_mask},
+    {"wgmma_odd_mask_read_past_the_end", "device/kernels/fwd_wgmma_mask_pieces.h",
+     "if (key0 + 16 * kRowPieces > p_.mask.keys) return", "if (false) return", model::Code::out_of_bounds,
+     Features::wgmma_odd_mask},
     {"wgmma_bias_not_awaited", "device/kernels/fwd_wgmma_bias.h",
      "isa::mbarrier_wait_parity(full(step), parity(step));\n    Tile", "Tile", model::Code::copy_in_flight,
      Features::wgmma_biased},
@@ -222,9 +231,9 @@ TEST(KernelSetups, AreRightWithoutAMutation) {
   ScratchDirectory scratch;
   Jit jit(toy_config(scratch.path() + "/cache"), 0, embedded_bundle());
   model::Modules modules(jit);
-  for (const Features setup :
-       {Features::plain, Features::masked, Features::odd_mask, Features::biased, Features::paged, Features::split,
-        Features::wgmma, Features::wgmma_masked, Features::wgmma_biased, Features::wgmma_both}) {
+  for (const Features setup : {Features::plain, Features::masked, Features::odd_mask, Features::biased, Features::paged,
+                               Features::split, Features::wgmma, Features::wgmma_masked, Features::wgmma_odd_mask,
+                               Features::wgmma_biased, Features::wgmma_both}) {
     SmallCall call = small_call(setup);
     const Result<model::Report> report = run(call, setup, modules, {});
     ASSERT_TRUE(report.ok()) << to_string(report.error());
