@@ -19,8 +19,8 @@ struct ColumnFinds {
   u32 any, all;
 };
 
-// Reads every row's 16 keys at `source(row)`, rows first, first + step and so on below `rows`; loads of kBatch rows are
-// under way together.
+// Looks at the 16 keys that read(row) gives, of every step-th row from `first` on, below `rows`; loads of kBatch rows
+// are under way together.
 template <i32 kBatch, class Read>
 FOVEA_INLINE ColumnFinds look_down(i32 first, i32 rows, i32 step, const Read& read) {
   ColumnFinds finds{0, ~0U};
@@ -38,7 +38,7 @@ FOVEA_INLINE ColumnFinds look_down(i32 first, i32 rows, i32 step, const Read& re
   return finds;
 }
 
-// Sixteen bytes of a mask row from a multiple of 16 keys on; see mask_bytes(). words: none in the row's last.
+// Sixteen bytes of a mask row from a multiple of 16 keys on; see mask_bytes(). words: none that end past the row.
 template <ViewReads kReads>
 FOVEA_INLINE U32x4 mask_sixteen(const ScoreTensor& mask, const u8* row, i32 key) {
   if constexpr (kReads == ViewReads::vectors) return isa::ld_global_nc<U32x4>(row + key);

@@ -115,7 +115,10 @@ class MaskWords {
   static_assert(kPieces * kThreads == static_cast<i32>(kMaskPieces) || !kSpec.scans_mask());
 
  public:
-  FOVEA_INLINE MaskWords(const FwdParams& p, const WgmmaWork& work, i32 thread) : p_(p), thread_(thread) {
+  // The thread's number comes from a shuffle, so that its pieces' places are found for each tile: ptxas would keep them
+  // in registers that these warps do not have.
+  FOVEA_INLINE MaskWords(const FwdParams& p, const WgmmaWork& work, i32 thread)
+      : p_(p), thread_(static_cast<i32>(isa::shfl_idx(static_cast<u32>(thread), isa::laneid()))) {
     const i32 row0 = work.tile.row0;
     last_ = max(min(min(work.seq.q_used, p.mask.rows) - row0, kSpec.tile_m) - 1, 0);
     const i64 base = view_base<kSpec>(p.mask, work.tile);

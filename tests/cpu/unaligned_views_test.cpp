@@ -68,6 +68,20 @@ TEST(UnalignedViewsBroadcast, AgreeWithTheReference) {
   }
 }
 
+// 264 keys: rows of a 16-bit bias begin at multiples of 16 bytes, those of a mask do not.
+TEST(UnalignedViewsBesideAlignedOnes, AgreeWithTheReference) {
+  constexpr std::int64_t kQ = 140, kK = 264;
+  for (const std::int64_t head_dim : {64, 128}) {
+    SCOPED_TRACE(head_dim);
+    const Tensor q = Tensor(FOVEA_F16, {1, kQ, 2, head_dim}).normal(1);
+    const Tensor k = Tensor(FOVEA_F16, {1, kK, 2, head_dim}).normal(2);
+    const Tensor mask = blocks(Tensor::guarded(FOVEA_BOOL, {1, 1, kQ, kK}));
+    const Tensor bias = Tensor::guarded(FOVEA_F16, {1, 2, kQ, kK}).normal(3);
+    Attention(q, k, k).mask(mask).bias(bias).expect_reference();
+    Attention(q, k, k).window(100, 20).mask(mask).bias(bias).expect_reference();
+  }
+}
+
 // Any byte but 0 is a key that is seen: in blocks with such bytes alone, and beside keys that are not.
 TEST(MaskBytes, AreZeroOrNot) {
   for (const std::int64_t keys : {384, 387}) {

@@ -232,7 +232,10 @@ TEST_F(SelectWgmma, ServesBiasesThatTmaCanBringAndThatFit) {
   bias(biased);
   EXPECT_TRUE(supports_fwd_wgmma(biased, caps_).served);
   EXPECT_EQ(fwd_wgmma_spec(biased).bias, Element::fp16);
-  refused("bias of odd rows", FOVEA_UNSUPPORTED, [&](Problem& p) { bias(p), p.bias_reads = ViewReads::elements; });
+  Problem odd_mask = plain_;
+  odd_mask.mask = HeadMode::broadcast, odd_mask.mask_reads = ViewReads::words, odd_mask.forbid_slow = true;
+  EXPECT_TRUE(supports_fwd_wgmma(odd_mask, caps_).served) << "rows of a mask may begin anywhere";
+  refused("bias of odd rows", FOVEA_UNSUPPORTED, [&](Problem& p) { bias(p), p.bias_reads = ViewReads::words; });
   refused("fp32 bias", FOVEA_UNSUPPORTED, [&](Problem& p) { bias(p), p.bias_dtype = FOVEA_F32; });
   refused("bias, wide heads", FOVEA_UNSUPPORTED, [&](Problem& p) { bias(p), p.head_dim_qk = 192; });
   biased.mask = HeadMode::broadcast, biased.mask_reads = ViewReads::vectors, biased.softmax_scale = -1.0F;
