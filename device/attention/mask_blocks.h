@@ -74,7 +74,7 @@ FOVEA_INLINE BlockBits mask_blocks(const FwdParams& p, const FwdSequence& seq, c
   for (i32 key = first * kSpec.tile_n + kKeysPerLane * lane; key < end; key += 32 * kKeysPerLane) {
     const u32 bit = 1U << static_cast<u32>(last - 1 - key / kSpec.tile_n);
     ViewReads reads = reads_of<kSpec>(p.mask);
-    if (reads == ViewReads::words && key + kKeysPerLane > p.mask.keys - 4) reads = ViewReads::elements;
+    if (reads == ViewReads::words && near_row_end(p.mask, key + kKeysPerLane)) reads = ViewReads::elements;
     ColumnFinds finds;
     read_by<kSpec>(reads, [&]<ViewReads kReads>() {
       constexpr i32 kBatch = kReads == ViewReads::elements ? 1 : 8;

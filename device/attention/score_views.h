@@ -71,7 +71,7 @@ class WordRow {
     u32 low = word(first);
     FOVEA_UNROLL
     for (i32 i = 0; i < kCount; ++i) {
-      const u32 high = kBytes < 4 ? word(first + i + 1) : (i + 1 < kCount ? word(first + i + 1) : 0U);
+      const u32 high = kBytes < 4 || i + 1 < kCount ? word(first + i + 1) : 0U;
       words[i] = static_cast<u32>((u64{high} << 32U | low) >> shift_);
       low = high;
     }
@@ -89,6 +89,9 @@ class WordRow {
   i32 whole_, rest_;  // words that end in the row, elements behind them
   u32 tail_ = 0;
 };
+
+// Whether keys before `end` may lie in the last words of a view's rows.
+FOVEA_INLINE bool near_row_end(const ScoreTensor& view, i32 end) { return end > view.keys - 4; }
 
 // Calls use.operator()<reads>() with the one that holds: one branch for all reads of a row, which are under way
 // together.
@@ -109,6 +112,7 @@ FOVEA_INLINE void read_by(ViewReads reads, const Use& use) {
     }
   }
 }
+
 // How keys of a view are read, as far as the spec leaves it open.
 template <FwdSpec kSpec>
 FOVEA_INLINE ViewReads reads_of(const ScoreTensor& view) {
@@ -186,7 +190,7 @@ class RowBias {
   FOVEA_INLINE void fetch(const FwdParams& p, i64 row, i32 key0) {
     const i32 first = key0 + lane_first_key(isa::laneid());
     const bool fp32 = element(p) == Element::fp32;
-    const bool last = key0 + kSpec.tile_n > p.bias.keys - 4;
+    const bool last = near_row_end(p.bias, key0 + kSpec.tile_n);
     read_by<kSpec>(reads_of<kSpec>(p.bias), [&]<ViewReads kReads>() {
       if constexpr (kReads != ViewReads::words) {
         FOVEA_UNROLL
@@ -245,7 +249,7 @@ class RowMask {
   FOVEA_INLINE void fetch(const FwdParams& p, i64 row, i32 key0) {
     const u8* keys = static_cast<const u8*>(p.mask.data) + row;
     const i32 first = key0 + lane_first_key(isa::laneid());
-    const bool last = key0 + kSpec.tile_n > p.mask.keys - 4;
+    const bool last = near_row_end(p.mask, key0 + kSpec.tile_n);
     read_by<kSpec>(reads_of<kSpec>(p.mask), [&]<ViewReads kReads>() {
       if constexpr (kReads == ViewReads::words) {
         WordRow<1> words(keys, p.mask.keys);

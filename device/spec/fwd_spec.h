@@ -55,7 +55,7 @@ struct FwdSpec {
   Family family = Family::mma;
   bool transformed = false;  // Family::wgmma with a mask or a bias: scores as in general, then these
   bool bias_tiles = false;   // biased, 16 bits, not with Loads::any: the bias of a block goes through shared memory
-  ViewReads reads = ViewReads::vectors;  // of mask and bias; with Loads::any the call says it
+  ViewReads reads = ViewReads::vectors;  // of mask and bias; with Loads::any the call says it, for wgmma of the mask
 
   constexpr bool operator==(const FwdSpec&) const = default;
 

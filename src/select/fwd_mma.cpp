@@ -254,15 +254,15 @@ FwdSpec fwd_mma_spec(const Problem& p, const GpuCaps& gpu) {
   // What a call seldom has takes the kernel that can do all of it, of which there are few.
   const bool general_bias = spec.score == ScoreForm::biased && (p.bias == HeadMode::absent || p.softcap != 0.0F);
   const bool plain = spec.score == ScoreForm::scaled && !(decode && spec.loads == Loads::any);
-  const bool words = view_reads(p) == ViewReads::words && spec.head_dim_qk == spec.head_dim_v;
-  const bool vectors = view_reads(p) == ViewReads::vectors;
-  if (!(words || vectors) || general_bias || (!plain && (decode || spec.loads != Loads::vector))) {
+  ViewReads reads = view_reads(p);
+  if (reads == ViewReads::words && spec.head_dim_qk != spec.head_dim_v) reads = ViewReads::elements;
+  if (reads == ViewReads::elements || general_bias || (!plain && (decode || spec.loads != Loads::vector))) {
     spec.score = ScoreForm::biased;
     spec.loads = Loads::any;
     spec.head_dim_qk = spec.head_dim_v = universal_width(std::max(p.head_dim_qk, p.head_dim_v));
   } else {
     if (spec.score == ScoreForm::biased) spec.bias = element_of(p.bias_dtype);
-    spec.reads = view_reads(p);
+    spec.reads = reads;
   }
   if (spec.loads == Loads::any) {
     spec.head_dim_qk = std::max(spec.head_dim_qk, kMinAnyWidth);

@@ -31,8 +31,8 @@ inline constexpr std::array kMmaTuning{
               "H200, 2026-11-28: S 4096; 32 keys lose 1 to 6% with a bf16 bias and gain 11% with fp32"},
     MmaTuning{
         90, MmaUse::universal, 128, 64, 32, 16, 2, 3,
-        "H200, 2026-11-30: S 4096, masks and biases in words, softcap with both; 64 x 64 8 to 29% slower, 128 x 64 "
-        "10% faster to 19% slower"},
+        "H200, 2026-11-30: S 4095 and 4088, masks and biases by words, S 4096, softcap with both; 64 x 64 9 to 25% "
+        "slower, 128 x 64 10% faster to 19% slower"},
     MmaTuning{90, MmaUse::decode, 128, 64, 64, 16, 2, 2, "derived: 16 rows per warp are enough for 8 heads of a group"},
     MmaTuning{0, MmaUse::prefill, 64, 128, 64, 32, 2, 1, "derived: 48 KB, within the 99 KB of SM86, SM89 and SM120"},
     MmaTuning{0, MmaUse::prefill, 128, 128, 64, 32, 2, 1, "derived: 96 KB, within the 99 KB of SM86, SM89 and SM120"},
