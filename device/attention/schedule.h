@@ -27,7 +27,7 @@ template <FwdSpec kSpec>
 FOVEA_INLINE i32 query_of(const FwdParams& p, i32 row) {
   if constexpr (kSpec.rows == Rows::head) return row;
   if constexpr (kSpec.family == Family::wgmma) return row >> isa::popc(static_cast<u32>(p.group - 1));
-  return static_cast<i32>(static_cast<u32>(row) / static_cast<u32>(p.group));
+  return quotient(row, p.by_group);
 }
 
 template <FwdSpec kSpec>

@@ -35,9 +35,7 @@ FOVEA_INLINE RowRange packed_rows(const i32* cu, i64 stride, i32 batch, i32 stor
 }
 
 // Which of its sequence's pages a key lies in.
-FOVEA_INLINE i32 page_index(const FwdParams& p, i32 key) {
-  return p.page_shift >= 0 ? key >> p.page_shift : key / p.page_size;
-}
+FOVEA_INLINE i32 page_index(const FwdParams& p, i32 key) { return quotient(key, p.by_page); }
 
 // The page that the table names, brought into [0, num_pages).
 FOVEA_INLINE i32 page_of(const FwdParams& p, i32 batch, i32 index) {

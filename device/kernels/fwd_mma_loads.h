@@ -53,6 +53,9 @@ class KeyLoader : public StageRing<kSpec> {
 // The same for rows of any kind.
 template <FwdSpec kSpec>
 requires(kSpec.loads != Loads::vector) class KeyLoader<kSpec> : public StageRing<kSpec> {
+  using KCopy = AnyRowCopy<kSpec.k_tile(), RowOrder::keys, kSpec.threads(), kSpec.loads>;
+  using VCopy = AnyRowCopy<kSpec.v_tile(), RowOrder::keys, kSpec.threads(), kSpec.loads>;
+
  public:
   FOVEA_INLINE KeyLoader(const FwdTask& task, SmemPtr smem)
       : StageRing<kSpec>(smem),
@@ -63,27 +66,61 @@ requires(kSpec.loads != Loads::vector) class KeyLoader<kSpec> : public StageRing
   FOVEA_INLINE void load(i32 block, i32 slot) const {
     const FwdParams& p = task_.p;
     const i32 key0 = block * kSpec.tile_n;
-    k_.copy(this->k_tile(slot), task_.seq.kv_used - key0, [&](i32 row) { return row_at(p.k, key0 + row); });
-    v_.copy(this->v_tile(slot), task_.seq.kv_used - key0, [&](i32 row) { return row_at(p.v, key0 + row); });
+    const i32 valid = task_.seq.kv_used - key0;
+    if (kSpec.loads == Loads::any && p.page_table == nullptr) {
+      const Place first{task_.seq.kv_batch, task_.seq.kv_begin + key0};
+      k_.copy_at_stride(this->k_tile(slot), valid, row_of(p.k, first), 2 * p.k.stride_s);
+      v_.copy_at_stride(this->v_tile(slot), valid, row_of(p.v, first), 2 * p.v.stride_s);
+      return;
+    }
+    // Rows of K and V that a thread copies are the same where these are equally wide: one look at the table.
+    const Array<Place, KCopy::kPasses> places = find(k_, key0);
+    copy(k_, this->k_tile(slot), p.k, key0, valid, places);
+    if constexpr (kSpec.head_dim_qk == kSpec.head_dim_v) {
+      copy(v_, this->v_tile(slot), p.v, key0, valid, places);
+    } else {
+      copy(v_, this->v_tile(slot), p.v, key0, valid, find(v_, key0));
+    }
   }
 
  private:
-  FOVEA_INLINE const u8* row_at(const RowTensor& tensor, i32 key) const {
+  // Of a key: the index for stride_b and that for stride_s.
+  struct Place {
+    i32 outer, inner;
+  };
+
+  // Of a key past the used ones: that of the last one.
+  FOVEA_INLINE Place paged(i32 key) const {
     const FwdParams& p = task_.p;
-    i64 outer = task_.seq.kv_batch;
-    i64 inner = static_cast<i64>(task_.seq.kv_begin) + key;
-    if (kSpec.loads == Loads::paged || p.page_table != nullptr) {
-      const i32 index = page_index(p, key);
-      outer = page_of(p, task_.seq.batch, index);
-      inner = key - index * p.page_size;
-    }
+    key = min(key, task_.seq.kv_used - 1);
+    const i32 index = page_index(p, key);
+    return {page_of(p, task_.seq.batch, index), key - index * p.page_size};
+  }
+
+  template <class Copy>
+  FOVEA_INLINE Array<Place, Copy::kPasses> find(const Copy& rows, i32 key0) const {
+    Array<Place, Copy::kPasses> places;
+    FOVEA_UNROLL
+    for (i32 pass = 0; pass < Copy::kPasses; ++pass) places[pass] = paged(key0 + rows.row(pass));
+    return places;
+  }
+
+  template <class Copy>
+  FOVEA_INLINE void copy(const Copy& rows, SmemPtr tile, const RowTensor& tensor, i32 key0, i32 valid,
+                         const Array<Place, Copy::kPasses>& places) const {
+    rows.copy(
+        tile, valid, [&](i32 row) { return row_of(tensor, paged(key0 + row)); },
+        [&](i32 pass) { return row_of(tensor, places[pass]); });
+  }
+
+  FOVEA_INLINE const u8* row_of(const RowTensor& tensor, const Place& place) const {
     return static_cast<const u8*>(tensor.data) +
-           2 * (outer * tensor.stride_b + inner * tensor.stride_s + task_.tile.head_kv * tensor.stride_h);
+           2 * (place.outer * tensor.stride_b + place.inner * tensor.stride_s + task_.tile.head_kv * tensor.stride_h);
   }
 
   const FwdTask& task_;
-  AnyRowCopy<kSpec.k_tile(), RowOrder::keys, kSpec.threads(), kSpec.loads> k_;
-  AnyRowCopy<kSpec.v_tile(), RowOrder::keys, kSpec.threads(), kSpec.loads> v_;
+  KCopy k_;
+  VCopy v_;
 };
 
 template <FwdSpec kSpec>
@@ -94,12 +131,18 @@ FOVEA_INLINE void load_queries(const FwdTask& task, SmemPtr target) {
   const i32 row0 = task.tile.row0;
   const i32 valid = task.seq.q_used * heads_per_tile<kSpec>(p) - row0;
   if constexpr (kSpec.loads == Loads::any || kSpec.rows == Rows::group) {
-    AnyRowCopy<kSpec.q_tile(), RowOrder::plain, kSpec.threads(), kSpec.loads>(p.head_dim_qk, p.align_qkv)
-        .copy(target, valid, [&](i32 row) {
-          const i32 query = query_of<kSpec>(p, row0 + row);
-          const i32 head = head_of<kSpec>(p, task.tile, row0 + row, query);
-          return data + 2 * (element + query * p.q.stride_s + head * p.q.stride_h);
-        });
+    const AnyRowCopy<kSpec.q_tile(), RowOrder::plain, kSpec.threads(), kSpec.loads> rows(p.head_dim_qk, p.align_qkv);
+    if constexpr (kSpec.rows == Rows::group) {
+      rows.copy(target, valid, [&](i32 tile_row) {
+        const i32 row = row0 + max(0, min(tile_row, valid - 1));
+        const i32 query = query_of<kSpec>(p, row);
+        const i32 head = head_of<kSpec>(p, task.tile, row, query);
+        return data + 2 * (element + query * p.q.stride_s + head * p.q.stride_h);
+      });
+    } else {
+      const i64 first = element + row0 * p.q.stride_s + task.tile.head_q * p.q.stride_h;
+      rows.copy_at_stride(target, valid, data + 2 * first, 2 * p.q.stride_s);
+    }
   } else {
     const GmemRows<16> rows{data + 2 * (element + task.tile.head_q * p.q.stride_h), 2 * p.q.stride_s};
     RowCopy<kSpec.q_tile(), RowOrder::plain, kSpec.threads(), 16>(rows).copy(target, row0, valid);

@@ -3,6 +3,7 @@
 // members only.
 #pragma once
 
+#include "base/divisor.h"
 #include "spec/fwd_spec.h"
 #include "spec/view_reads.h"
 
@@ -59,9 +60,9 @@ struct FwdParams {
   i32 split_keys;  // keys per split, a multiple of tile_n; 0: the used keys of each sequence in equal parts. The last
                    // split takes what is left
   i32 num_pages, page_size;
-  i32 page_shift;  // page_size = 1 << page_shift; -1: no power of two
-  i32 align_qkv;   // bytes, 2 to 16: every row of q, k and v starts at a multiple. Loads::any only
-  i32 align_out;   // likewise of out
+  i32 out_f32;    // 1: out is fp32, as that of splits always is; 0: of q's dtype. fwd_mma alone
+  i32 align_qkv;  // bytes, 2 to 16: every row of q, k and v starts at a multiple. Loads::any only
+  i32 align_out;  // likewise of out
   Element bias_element;
   // Query i sees key j iff i + diagonal + left <= j <= i + diagonal + right, where diagonal is used_kv - used_q
   // (bottom-right alignment) if bottom_right is 1, else 0. Within +-kFarKeys.
@@ -73,7 +74,7 @@ struct FwdParams {
   f32 softcap;     // 0 = off; only where the exponent does not take the scale
   f32 softcap_in;  // 2 * log2(e) * softmax_scale / softcap: what the product is multiplied by inside tanh
 
-  i32 out_f32;  // 1: out is fp32, as that of splits always is; 0: of q's dtype. fwd_mma alone
+  Divisor by_page, by_group;  // page_size, group
 };
 
 static_assert(sizeof(FwdParams) % 8 == 0);

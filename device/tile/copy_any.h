@@ -32,31 +32,51 @@ FOVEA_INLINE void copy_pieces(SmemPtr target, const u8* source, i32 bytes) {
 }
 
 // Rows of `cols` elements (Loads::any; otherwise all of the tile's) that start at multiples of `align` bytes
-// (Loads::any; otherwise 16).
+// (Loads::any; otherwise 16). Rows [0, valid) go into the tile, the others become zero.
 template <SmemTile kTile, RowOrder kOrder, i32 kThreads, Loads kLoads>
 class AnyRowCopy {
   using Map = CopyMap<kTile, kOrder, kThreads>;
+  static constexpr bool kAny = kLoads == Loads::any;
 
  public:
-  FOVEA_INLINE AnyRowCopy(i32 cols, i32 align)
-      : bytes_(kLoads == Loads::any ? 2 * max(0, min(8, cols - 8 * map_.chunk())) : 16), align_(align) {}
+  static constexpr i32 kPasses = Map::kPasses;
 
-  // Rows [0, valid) -> tile, the others zero; row r starts at row_at(r), which is asked for valid rows only.
+  FOVEA_INLINE AnyRowCopy(i32 cols, i32 align)
+      : bytes_(kAny ? 2 * max(0, min(8, cols - 8 * map_.chunk())) : 16), align_(align) {}
+
+  // The tile's row that a thread copies in a pass, some of it.
+  FOVEA_INLINE i32 row(i32 pass) const { return map_.row(pass); }
+
+  // Row r starts at first + r * stride.
+  FOVEA_INLINE void copy_at_stride(SmemPtr tile, i32 valid, const u8* first, i64 stride) const {
+    if (wide()) {
+      if (valid <= 1) stride = 0;  // that of a tensor of one row may lead to addresses that no copy may have
+      const u8* source = first + map_.row(0) * stride + 16 * map_.chunk();
+      FOVEA_UNROLL
+      for (i32 pass = 0; pass < kPasses; ++pass, source += Map::kRowsPerPass * stride) {
+        copy_whole(tile, pass, source, valid);
+      }
+    } else {
+      copy_narrow(tile, valid, [&](i32 row) { return first + row * stride; });
+    }
+  }
+
+  // Row r starts at row_at(r). What it gives for other rows than valid ones is as aligned, and not read.
   template <class RowAt>
   FOVEA_INLINE void copy(SmemPtr tile, i32 valid, const RowAt& row_at) const {
-    if (kLoads != Loads::any || (align_ >= 16 && bytes_ % 16 == 0)) {
+    copy(tile, valid, row_at, [&](i32 pass) { return row_at(map_.row(pass)); });
+  }
+
+  // The same with pass_at(pass) = row_at(row(pass)), for a `pass` that the compiler knows.
+  template <class RowAt, class PassAt>
+  FOVEA_INLINE void copy(SmemPtr tile, i32 valid, const RowAt& row_at, const PassAt& pass_at) const {
+    if (wide()) {
       FOVEA_UNROLL
-      for (i32 pass = 0; pass < Map::kPasses; ++pass) {
-        if (map_.idle(pass)) continue;
-        const Piece piece = piece_of(pass, valid, row_at);
-        isa::cp_async_cg(map_.target(tile, pass), piece.source, static_cast<u32>(piece.bytes));
+      for (i32 pass = 0; pass < kPasses; ++pass) {
+        copy_whole(tile, pass, pass_at(pass) + 16 * map_.chunk(), valid);
       }
-    } else if constexpr (kLoads == Loads::any) {
-      // Rare, and large when unrolled.
-      FOVEA_ROLLED
-      for (i32 pass = 0; pass < Map::kPasses; ++pass) {
-        if (!map_.idle(pass)) copy_narrow(map_.target(tile, pass), piece_of(pass, valid, row_at));
-      }
+    } else {
+      copy_narrow(tile, valid, row_at);
     }
   }
 
@@ -66,11 +86,25 @@ class AnyRowCopy {
     i32 bytes;  // of 16
   };
 
+  FOVEA_INLINE bool wide() const { return !kAny || (align_ >= 16 && bytes_ % 16 == 0); }
+
+  // All 16 bytes of a piece or none, which ptxas has a predicate for: other lengths cost five instructions.
+  FOVEA_INLINE void copy_whole(SmemPtr tile, i32 pass, const u8* source, i32 valid) const {
+    if (map_.idle(pass)) return;
+    isa::cp_async_cg(map_.target(tile, pass), source, bytes_ != 0 && map_.row(pass) < valid ? 16U : 0U);
+  }
+
+  // Rare, and large when unrolled.
   template <class RowAt>
-  FOVEA_INLINE Piece piece_of(i32 pass, i32 valid, const RowAt& row_at) const {
-    const i32 row = map_.row(pass);
-    if (row >= valid || bytes_ == 0) return {nullptr, 0};
-    return {row_at(row) + 16 * map_.chunk(), bytes_};
+  FOVEA_INLINE void copy_narrow(SmemPtr tile, i32 valid, const RowAt& row_at) const {
+    FOVEA_ROLLED
+    for (i32 pass = 0; pass < kPasses; ++pass) {
+      if (map_.idle(pass)) continue;
+      const i32 row = map_.row(pass);
+      Piece piece{nullptr, 0};
+      if (row < valid && bytes_ != 0) piece = {row_at(row) + 16 * map_.chunk(), bytes_};
+      copy_narrow(map_.target(tile, pass), piece);
+    }
   }
 
   // The end of a row is gathered, for no copy may reach past it.

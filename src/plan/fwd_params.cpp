@@ -2,7 +2,6 @@
 #include "plan/fwd_params.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstdint>
 #include <numbers>
 
@@ -29,14 +28,12 @@ ScoreTensor score_tensor(const ScoreView& view) {
           .reads = view.reads};
 }
 
+// 1 where a call has no pages, or no heads.
+Divisor divisor_of(std::int64_t n) { return divisor(static_cast<u32>(std::clamp<std::int64_t>(n, 1, kFarKeys))); }
+
 std::int64_t right_bound(const Problem& p, std::int64_t diagonal) {
   const std::int64_t right = p.causal ? diagonal : std::int64_t{kFarKeys};
   return p.has_window_right ? std::min(right, diagonal + p.window_right) : right;
-}
-
-i32 page_shift(std::int64_t page_size) {
-  const auto size = static_cast<std::uint64_t>(page_size);
-  return std::has_single_bit(size) ? std::countr_zero(size) : -1;
 }
 
 // Turns the outputs of a call into the parts of its splits; the sink is left to the kernel that merges them.
@@ -101,7 +98,7 @@ FwdParams make_fwd_params(const Plan& plan, const ForwardOperands& operands, flo
       .split_keys = static_cast<i32>(plan.split_keys),
       .num_pages = static_cast<i32>(operands.num_pages),
       .page_size = static_cast<i32>(std::min<std::int64_t>(p.page_size, kFarKeys)),
-      .page_shift = page_shift(p.page_size),
+      .out_f32 = p.out_dtype == FOVEA_F32 ? 1 : 0,
       .align_qkv = p.align_qkv,
       .align_out = p.align_out,
       .bias_element = element_of(operands.bias.dtype),
@@ -112,7 +109,8 @@ FwdParams make_fwd_params(const Plan& plan, const ForwardOperands& operands, flo
       .scale_log2 = static_cast<f32>(scale_log2),
       .softcap = p.softcap,
       .softcap_in = p.softcap > 0.0F ? static_cast<f32>(2.0 * scale_log2 / static_cast<double>(p.softcap)) : 0.0F,
-      .out_f32 = p.out_dtype == FOVEA_F32 ? 1 : 0};
+      .by_page = divisor_of(p.page_size),
+      .by_group = divisor_of(heads_per_group(p))};
   if (plan.num_splits > 1) write_parts(params, plan, operands, parts);
   return params;
 }

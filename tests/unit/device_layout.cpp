@@ -1,6 +1,9 @@
 // Layout values against the closed forms of the PTX ISA's fragment tables, and the swizzle against its bank argument.
 #include <gtest/gtest.h>
 
+#include <vector>
+
+#include "device/base/divisor.h"
 #include "device/layout/fragment_map.h"
 #include "device/layout/ldmatrix_pattern.h"
 #include "device/layout/smem_tile.h"
@@ -110,6 +113,27 @@ TEST(FwdSpec, shared_memory_holds_every_part_apart) {
     EXPECT_GE(plan.bytes, spec.o_tile().bytes());
     EXPECT_EQ(plan.stage0 % 1024, 0U);
     EXPECT_EQ(plan.stage_bytes % 1024, 0U);
+  }
+}
+
+TEST(Divisor, rounds_down_next_to_every_multiple) {
+  constexpr u32 kEnd = 1U << 31;  // numerators are below it
+  std::vector<u32> divisors{kEnd - 1, kEnd};
+  for (u32 d = 1; d <= 1000; ++d) divisors.push_back(d);
+  for (u32 bit = 10; bit < 31; ++bit) divisors.insert(divisors.end(), {(1U << bit) - 1, 1U << bit, (1U << bit) + 1});
+  for (const u32 d : divisors) {
+    const Divisor by = divisor(d);
+    const auto check = [&](u32 n) {
+      if (n >= kEnd) return;
+      ASSERT_EQ(static_cast<u32>(quotient(static_cast<i32>(n), by)), n / d) << n << " / " << d;
+    };
+    for (u32 n = 0; n < 100; ++n) check(n), check(kEnd - 1 - n);
+    const u32 multiples = (kEnd - 1) / d;  // first, last, and some between
+    for (u32 i = 1; i <= 64; ++i) {
+      for (const u32 multiple : {i * d, (multiples + 1 - i) * d, static_cast<u32>(u64{multiples} * i / 64) * d}) {
+        check(multiple - 1), check(multiple), check(multiple + 1);
+      }
+    }
   }
 }
 
