@@ -20,13 +20,13 @@ FOVEA_INLINE void load_tile(SmemPtr tile, const TensorMap* map, SmemPtr full, i3
   }
 }
 
-// The same for rows [key0, key0 + kTile.rows) of a sequence's pages: boxes of whole pages, or one inside a page. Pages
+// The same for rows [key0, key0 + kTile.rows) of a sequence's pages, in boxes that lie inside a page. Pages
 // past the used keys are not looked up: rows past the page's end become zero as well.
 template <SmemTile kTile>
 FOVEA_INLINE void load_pages(SmemPtr tile, const TensorMap* map, SmemPtr full, i32 key0, const FwdParams& p,
                              const WgmmaWork& work) {
   constexpr i32 kBoxes = kTile.rows / kMinPageRows;
-  const i32 rows = min(p.page_size, kTile.rows);
+  const i32 rows = p.page_box;
   Array<i32, kBoxes> page;
   FOVEA_UNROLL
   for (i32 box = 0; box < kBoxes; ++box) {

@@ -75,6 +75,7 @@ struct FwdParams {
   f32 softcap_in;  // 2 * log2(e) * softmax_scale / softcap: what the product is multiplied by inside tanh
 
   Divisor by_page, by_group;  // page_size, group
+  i32 page_box;               // fwd_wgmma: keys of a page that TMA brings at a time
 };
 
 static_assert(sizeof(FwdParams) % 8 == 0);

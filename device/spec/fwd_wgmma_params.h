@@ -5,12 +5,12 @@
 
 namespace fovea {
 
-// Smallest page of k and v. A page is a divisor or a multiple of a tile's rows.
+// Fewest rows of a box of paged k and v, which divides both a page and a tile's rows.
 inline constexpr i32 kMinPageRows = 16;
 
 struct FwdWgmmaParams {
-  TensorMap q, k, v;  // dimensions (d, s, h, b), boxes of 64 columns and the tile's rows (a page's, if that is less),
-                      // 128-byte swizzle; paged k and v: (d, slot, h, page)
+  TensorMap q, k, v;  // dimensions (d, s, h, b), boxes of 64 columns and the tile's rows, 128-byte swizzle;
+                      // paged k and v: (d, slot, h, page), boxes of FwdParams::page_box rows
   TensorMap out;      // likewise, with boxes of 16 rows
   TensorMap bias;     // where there is one: (key, row, h, b), boxes of 64 keys and the tile's rows, of 1 where all rows
                       // are alike; dimensions that are broadcast have extent 1

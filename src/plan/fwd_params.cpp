@@ -6,6 +6,7 @@
 #include <numbers>
 
 #include "select/fwd_mma.h"
+#include "select/fwd_wgmma.h"
 
 namespace fovea {
 namespace {
@@ -30,6 +31,8 @@ ScoreTensor score_tensor(const ScoreView& view) {
 
 // 1 where a call has no pages, or no heads.
 Divisor divisor_of(std::int64_t n) { return divisor(static_cast<u32>(std::clamp<std::int64_t>(n, 1, kFarKeys))); }
+
+double scale_log2(const Problem& p) { return static_cast<double>(p.softmax_scale) * std::numbers::log2e; }
 
 std::int64_t right_bound(const Problem& p, std::int64_t diagonal) {
   const std::int64_t right = p.causal ? diagonal : std::int64_t{kFarKeys};
@@ -57,7 +60,6 @@ void write_parts(FwdParams& params, const Plan& plan, const ForwardOperands& ope
 FwdParams make_fwd_params(const Plan& plan, const ForwardOperands& operands, float* parts) {
   const Problem& p = plan.problem;
   const std::int64_t diagonal = p.has_offset ? p.q_offset - p.kv_offset : 0;
-  const double scale_log2 = static_cast<double>(p.softmax_scale) * std::numbers::log2e;
   FwdParams params{
       .q = row_tensor(operands.q),
       .k = row_tensor(operands.k),
@@ -106,11 +108,12 @@ FwdParams make_fwd_params(const Plan& plan, const ForwardOperands& operands, flo
       .right = clamp_far(right_bound(p, diagonal)),
       .bottom_right = p.has_offset ? 0 : 1,
       .scale = p.softmax_scale,
-      .scale_log2 = static_cast<f32>(scale_log2),
+      .scale_log2 = static_cast<f32>(scale_log2(p)),
       .softcap = p.softcap,
-      .softcap_in = p.softcap > 0.0F ? static_cast<f32>(2.0 * scale_log2 / static_cast<double>(p.softcap)) : 0.0F,
+      .softcap_in = p.softcap > 0.0F ? static_cast<f32>(2.0 * scale_log2(p) / static_cast<double>(p.softcap)) : 0.0F,
       .by_page = divisor_of(p.page_size),
-      .by_group = divisor_of(heads_per_group(p))};
+      .by_group = divisor_of(heads_per_group(p)),
+      .page_box = fwd_wgmma_page_box(p, plan.choice.spec.tile_n)};
   if (plan.num_splits > 1) write_parts(params, plan, operands, parts);
   return params;
 }

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "select/fwd_wgmma.h"
+
 namespace fovea {
 namespace {
 
@@ -58,7 +60,7 @@ ForwardMaps forward_maps(const Plan& plan, const ForwardOperands& operands) {
   const bool paged = p.kv_layout == KvLayout::paged;
   const std::int64_t kv_batch = paged ? operands.num_pages : (p.kv_layout == KvLayout::varlen ? 1 : p.batch);
   const std::int64_t kv_rows = paged ? p.page_size : operands.rows_kv;
-  const auto kv_box = static_cast<std::int32_t>(paged ? std::min<std::int64_t>(p.page_size, spec.tile_n) : spec.tile_n);
+  const std::int32_t kv_box = paged ? fwd_wgmma_page_box(p, spec.tile_n) : spec.tile_n;
   std::optional<RowMap> bias;
   if (p.bias != HeadMode::absent) bias = bias_map(operands.bias, p, spec.tile_m);
   const auto query_map = [&](const RowView& view, std::int64_t cols, std::int32_t box_rows) {

@@ -9,9 +9,10 @@ namespace fovea {
 
 Verdict supports_fwd_wgmma(const Problem& problem, const Caps& caps);
 
-// For a problem that supports_fwd_wgmma() serves: its spec; whether TMA can bring its pages `keys` keys at a time.
+// For a problem that supports_fwd_wgmma() serves: its spec; how many keys of its pages TMA brings at a time where a
+// step has `keys` of them, and whether that is enough.
 FwdSpec fwd_wgmma_spec(const Problem& problem);
-bool fwd_wgmma_pages_fit(const Problem& problem, std::int64_t keys);
+std::int32_t fwd_wgmma_page_box(const Problem& problem, std::int64_t keys);
 
 // What everyday calls need on an architecture; none where it does not run.
 std::vector<FwdSpec> standard_fwd_wgmma_specs(int sm);

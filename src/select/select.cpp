@@ -24,7 +24,7 @@ Caps seen_by_kernels(const Caps& caps, fovea_backend backend) {
 }
 
 // The choice with the tiles that were asked for, or why there is no such kernel.
-Result<Choice> with_tile(Choice choice, const Problem& problem, const Caps& caps) {
+Result<Choice> with_tile(Choice choice, const Caps& caps) {
   const TileRequest& tile = caps.tile;
   const auto take = [](int wanted, i32& field) {
     if (wanted != TileRequest::kAbsent) field = wanted;
@@ -35,18 +35,12 @@ Result<Choice> with_tile(Choice choice, const Problem& problem, const Caps& caps
   take(tile.stages, spec.stages);
   take(tile.rows_per_warp, spec.rows_per_warp);
   take(tile.min_ctas, spec.min_ctas);
-  const bool wgmma = spec.family == Family::wgmma;
   Error refusal{.status = FOVEA_UNSUPPORTED,
                 .asked = cat("FOVEA_TILE=", to_string(tile), " for ", name(choice.kernel)),
                 .allowed = "tiles that the kernel is written for",
                 .why = "see well_formed() in device/spec/fwd_spec.h",
                 .hint = "unset FOVEA_TILE to get the tuned tiles"};
   if (!well_formed(spec)) return refusal;
-  if (wgmma && problem.kv_layout == KvLayout::paged && !fwd_wgmma_pages_fit(problem, spec.tile_n)) {
-    refusal.allowed = "keys per step that hold whole pages, or divide one";
-    refusal.why = "TMA brings whole pages, or a step's keys out of one";
-    return refusal;
-  }
   if (!smem_fits(spec, caps.gpu)) {
     refusal.allowed = cat("at most ", caps.gpu.smem_bytes, " bytes of shared memory per SM");
     refusal.why = cat(plan_smem(spec).bytes, " bytes for each of ", spec.min_ctas, " CTAs");
@@ -80,7 +74,7 @@ Result<Choice> choose(const Problem& problem, const Caps& caps, fovea_backend ba
         choice.num_splits = fwd_mma_splits(problem, seen.gpu);
       }
       if (kernel.id == KernelId::fwd_wgmma) choice.spec = fwd_wgmma_spec(problem);
-      if (on_gpu(kernel.id) && caps.tile.any()) return with_tile(choice, problem, seen);
+      if (on_gpu(kernel.id) && caps.tile.any()) return with_tile(choice, seen);
       return choice;
     }
     refusal = std::move(verdict.refusal);

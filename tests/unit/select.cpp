@@ -208,7 +208,7 @@ class SelectWgmma : public ::testing::Test {
 
 TEST_F(SelectWgmma, SendsWhatItLacksToFwdMma) {
   refused("mask", FOVEA_UNSUPPORTED, [](Problem& p) { p.mask = HeadMode::broadcast; });
-  for (const int page_size : {1, 8, 48, 96, 192}) {
+  for (const int page_size : {1, 8, 24, 100}) {
     refused("pages", FOVEA_UNSUPPORTED, [&](Problem& p) { p.kv_layout = KvLayout::paged, p.page_size = page_size; });
   }
   refused("odd head dim", FOVEA_HEAD_DIM, [](Problem& p) { p.head_dim_v = 60; });
@@ -275,11 +275,26 @@ TEST_F(SelectWgmma, ServesCallsOnSm90) {
   EXPECT_EQ(fwd_wgmma_spec(general).score, ScoreForm::general);
   Problem paged = plain_;
   paged.kv_layout = KvLayout::paged;
-  for (const int page_size : {16, 32, 64, 128, 384}) {
-    paged.page_size = page_size;
-    EXPECT_TRUE(supports_fwd_wgmma(paged, caps_).served) << page_size;
-    EXPECT_EQ(fwd_wgmma_spec(paged).loads, Loads::paged);
+  for (const int head_dim : {128, 192, 256}) {
+    paged.head_dim_qk = paged.head_dim_v = head_dim;
+    for (const int page_size : {16, 32, 48, 64, 96, 128, 384}) {
+      paged.page_size = page_size;
+      EXPECT_TRUE(supports_fwd_wgmma(paged, caps_).served) << head_dim << " " << page_size;
+      EXPECT_EQ(fwd_wgmma_spec(paged).loads, Loads::paged);
+    }
   }
+}
+
+TEST_F(SelectWgmma, LeavesSmallPagesOfNarrowHeadsToFwdMma) {
+  Problem paged = plain_;
+  paged.kv_layout = KvLayout::paged;
+  paged.head_dim_qk = paged.head_dim_v = 64;
+  for (const int page_size : {16, 32, 48, 64, 96, 128}) {
+    paged.page_size = page_size;
+    EXPECT_EQ(supports_fwd_wgmma(paged, caps_).served, page_size % 32 == 0) << page_size;
+  }
+  paged.page_size = 16, paged.softcap = 3.0F;
+  EXPECT_TRUE(supports_fwd_wgmma(paged, caps_).served) << "fwd_mma has no kernel of its own for it";
 }
 
 TEST_F(SelectWgmma, EveryTuningRowIsReachedIsWellFormedAndFits) {

@@ -125,6 +125,8 @@ constexpr Rule kRules[] = {
     {1, [](Case& c) { long_bias(c, Heads::q), c.kv_layout = Layout::paged, c.seqused_kv = true; }},
     {4, [](Case& c) { c.num_heads_q = 8, c.num_heads_kv = 1, c.causal = true, c.sink = Sink::random; }},
     {4, [](Case& c) { c.num_heads_q = 8, c.num_heads_kv = 2, c.window_left = 40, c.seqused_q = true; }},
+    {2, [](Case& c) { c.kv_layout = Layout::paged, c.page_size = 96, c.seqlen_kv *= 2, c.seqused_kv = true; }},
+    {2, [](Case& c) { c.kv_layout = Layout::paged, c.page_size = 48, c.shared_pages = true, c.causal = true; }},
 };
 
 }  // namespace
