@@ -31,7 +31,8 @@ FEATURES = {
     "sink": [*BF16, "--with-sink"],
     "used lengths (seqused)": [*BF16, "--batch", "2", "--used-kv", "100,128"],
     "packed sequences (cu_seqlens)": [*BF16, "--lengths-q", "40,128", "--lengths-kv", "40,128"],
-    "paged k, v": [*BF16, "--page-size", "16", "--used-kv", "128"],
+    "pages of 32 keys, and multiples": [*BF16, "--page-size", "32", "--used-kv", "128"],
+    "pages of any size": [*BF16, "--page-size", "7", "--used-kv", "128"],
     "split keys": [*BF16, "--num-splits", "4"],
 }
 CPU, GPU = ["--backend", "cpu"], ["--backend", "model"]
