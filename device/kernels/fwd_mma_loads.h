@@ -73,14 +73,11 @@ requires(kSpec.loads != Loads::vector) class KeyLoader<kSpec> : public StageRing
       v_.copy_at_stride(this->v_tile(slot), valid, row_of(p.v, first), 2 * p.v.stride_s);
       return;
     }
-    // Rows of K and V that a thread copies are the same where these are equally wide: one look at the table.
-    const Array<Place, KCopy::kPasses> places = find(k_, key0);
-    copy(k_, this->k_tile(slot), p.k, key0, valid, places);
-    if constexpr (kSpec.head_dim_qk == kSpec.head_dim_v) {
-      copy(v_, this->v_tile(slot), p.v, key0, valid, places);
-    } else {
-      copy(v_, this->v_tile(slot), p.v, key0, valid, find(v_, key0));
-    }
+    const Place k_place = paged(key0 + k_.owned_row());
+    copy(k_, this->k_tile(slot), p.k, key0, valid, k_place);
+    // Lanes own the same rows of K and of V where these are equally wide: one look at the table.
+    const bool alike = kSpec.head_dim_qk == kSpec.head_dim_v;
+    copy(v_, this->v_tile(slot), p.v, key0, valid, alike ? k_place : paged(key0 + v_.owned_row()));
   }
 
  private:
@@ -97,20 +94,11 @@ requires(kSpec.loads != Loads::vector) class KeyLoader<kSpec> : public StageRing
     return {page_of(p, task_.seq.batch, index), key - index * p.page_size};
   }
 
-  template <class Copy>
-  FOVEA_INLINE Array<Place, Copy::kPasses> find(const Copy& rows, i32 key0) const {
-    Array<Place, Copy::kPasses> places;
-    FOVEA_UNROLL
-    for (i32 pass = 0; pass < Copy::kPasses; ++pass) places[pass] = paged(key0 + rows.row(pass));
-    return places;
-  }
-
+  // `own`: where the lane's row lies.
   template <class Copy>
   FOVEA_INLINE void copy(const Copy& rows, SmemPtr tile, const RowTensor& tensor, i32 key0, i32 valid,
-                         const Array<Place, Copy::kPasses>& places) const {
-    rows.copy(
-        tile, valid, [&](i32 row) { return row_of(tensor, paged(key0 + row)); },
-        [&](i32 pass) { return row_of(tensor, places[pass]); });
+                         const Place& own) const {
+    rows.copy(tile, valid, row_of(tensor, own), [&](i32 row) { return row_of(tensor, paged(key0 + row)); });
   }
 
   FOVEA_INLINE const u8* row_of(const RowTensor& tensor, const Place& place) const {
@@ -133,12 +121,13 @@ FOVEA_INLINE void load_queries(const FwdTask& task, SmemPtr target) {
   if constexpr (kSpec.loads == Loads::any || kSpec.rows == Rows::group) {
     const AnyRowCopy<kSpec.q_tile(), RowOrder::plain, kSpec.threads(), kSpec.loads> rows(p.head_dim_qk, p.align_qkv);
     if constexpr (kSpec.rows == Rows::group) {
-      rows.copy(target, valid, [&](i32 tile_row) {
+      const auto row_at = [&](i32 tile_row) {
         const i32 row = row0 + max(0, min(tile_row, valid - 1));
         const i32 query = query_of<kSpec>(p, row);
         const i32 head = head_of<kSpec>(p, task.tile, row, query);
         return data + 2 * (element + query * p.q.stride_s + head * p.q.stride_h);
-      });
+      };
+      rows.copy(target, valid, row_at(rows.owned_row()), row_at);
     } else {
       const i64 first = element + row0 * p.q.stride_s + task.tile.head_q * p.q.stride_h;
       rows.copy_at_stride(target, valid, data + 2 * first, 2 * p.q.stride_s);

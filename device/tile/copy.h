@@ -41,6 +41,7 @@ class CopyMap {
  public:
   static constexpr i32 kPasses = ceil_div(kTile.rows, kStep);
   static constexpr i32 kRowsPerPass = kStep;
+  static constexpr i32 kWarpRows = 32 / kColumns;  // that a warp copies in a pass
 
   FOVEA_INLINE CopyMap() {
     const i32 thread = static_cast<i32>(isa::tid_x());
@@ -51,6 +52,16 @@ class CopyMap {
 
   FOVEA_INLINE i32 row(i32 pass) const { return row_ + pass * kStep; }
   FOVEA_INLINE i32 chunk() const { return chunk_; }
+  // Each row that a warp copies belongs to one lane, which may find out where it lies: that lane, and a lane's row.
+  FOVEA_INLINE u32 owner(i32 pass) const {
+    static_assert(kPasses * kWarpRows <= 32, "a row for each lane");
+    return static_cast<u32>(pass * kWarpRows) + isa::laneid() / static_cast<u32>(kColumns);
+  }
+  FOVEA_INLINE i32 owned_row() const {
+    const i32 lane = static_cast<i32>(isa::laneid());
+    return static_cast<i32>(isa::tid_x()) / 32 * kWarpRows + lane % kWarpRows +
+           min(lane / kWarpRows, kPasses - 1) * kStep;
+  }
   // Whether the thread has nothing to copy in a pass.
   FOVEA_INLINE bool idle(i32 pass) const { return !kEveryThread && (chunk_ >= kChunks || row(pass) >= kTile.rows); }
   // row_ < kStep, a power of two, and slot() is linear: slot(row_ + pass * kStep) has the bits of both.

@@ -44,9 +44,6 @@ class AnyRowCopy {
   FOVEA_INLINE AnyRowCopy(i32 cols, i32 align)
       : bytes_(kAny ? 2 * max(0, min(8, cols - 8 * map_.chunk())) : 16), align_(align) {}
 
-  // The tile's row that a thread copies in a pass, some of it.
-  FOVEA_INLINE i32 row(i32 pass) const { return map_.row(pass); }
-
   // Row r starts at first + r * stride.
   FOVEA_INLINE void copy_at_stride(SmemPtr tile, i32 valid, const u8* first, i64 stride) const {
     if (wide()) {
@@ -61,19 +58,19 @@ class AnyRowCopy {
     }
   }
 
-  // Row r starts at row_at(r). What it gives for other rows than valid ones is as aligned, and not read.
+  // Row r starts at row_at(r), which takes its time: each row that a warp copies is found by one lane, `own` is that of
+  // owned_row(). What they are for other rows than valid ones is as aligned, and not read. All lanes take part.
+  FOVEA_INLINE i32 owned_row() const { return map_.owned_row(); }
   template <class RowAt>
-  FOVEA_INLINE void copy(SmemPtr tile, i32 valid, const RowAt& row_at) const {
-    copy(tile, valid, row_at, [&](i32 pass) { return row_at(map_.row(pass)); });
-  }
-
-  // The same with pass_at(pass) = row_at(row(pass)), for a `pass` that the compiler knows.
-  template <class RowAt, class PassAt>
-  FOVEA_INLINE void copy(SmemPtr tile, i32 valid, const RowAt& row_at, const PassAt& pass_at) const {
-    if (wide()) {
+  FOVEA_INLINE void copy(SmemPtr tile, i32 valid, const u8* own, const RowAt& row_at) const {
+    if (!kAny || isa::redux_and(wide() ? 1U : 0U) != 0U) {
+      const u64 address = address_of(own);
       FOVEA_UNROLL
       for (i32 pass = 0; pass < kPasses; ++pass) {
-        copy_whole(tile, pass, pass_at(pass) + 16 * map_.chunk(), valid);
+        const u32 owner = map_.owner(pass);
+        const u64 low = isa::shfl_idx(static_cast<u32>(address), owner);
+        const u64 high = isa::shfl_idx(static_cast<u32>(address >> 32U), owner);
+        copy_whole(tile, pass, reinterpret_cast<const u8*>(high << 32U | low) + 16 * map_.chunk(), valid);
       }
     } else {
       copy_narrow(tile, valid, row_at);
