@@ -185,7 +185,17 @@ Attention& Attention::run() {
   lse_.poison();
   fovea_error error{};
   error.struct_size = sizeof(error);
-  EXPECT_EQ(test_backend::forward(context_, args_, &error), FOVEA_OK) << text(error);
+  EXPECT_EQ(test_backend::forward(context_, args_, &error, &ran_on_cpu_), FOVEA_OK) << text(error);
+  return *this;
+}
+
+Attention& Attention::run_on_cpu() {
+  out_.poison();
+  lse_.poison();
+  fovea_error error{};
+  error.struct_size = sizeof(error);
+  EXPECT_EQ(fovea_forward(context_, &args_, &error), FOVEA_OK) << text(error);
+  ran_on_cpu_ = true;
   return *this;
 }
 

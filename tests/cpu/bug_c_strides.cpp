@@ -16,7 +16,10 @@ void expect_views_do_not_matter(const Tensor& q, const Tensor& k, const Tensor& 
       packed.causal();
     }
     views.expect_reference();
-    packed.run();
+    packed.expect_reference();
+    // No GPU kernel takes some of these views. Backends round apart, bf16 between 2 and 4 by 1/64: the copy is compared
+    // where the views ran.
+    if (views.ran_on_cpu()) packed.run_on_cpu();
     expect_near(views.out(), packed.out(), 1e-2);
   }
 }

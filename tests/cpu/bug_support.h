@@ -125,6 +125,9 @@ class Attention {
 
   // Poisons the outputs and calls the library; expects success.
   Attention& run();
+  // The same on the cpu backend, wherever the tests run; and whether that took the last call.
+  Attention& run_on_cpu();
+  bool ran_on_cpu() const { return ran_on_cpu_; }
   // run(), then every element against the reference, and rows outside all sequences untouched.
   Attention& expect_reference();
   // The call is refused with `status` before anything is written.
@@ -139,6 +142,7 @@ class Attention {
   Tensor out_, lse_;
   fovea_forward_args args_{};
   fovea_context* context_;
+  bool ran_on_cpu_ = false;
 };
 
 // out = value (exactly) and lse = -inf for row s of (b, h), dense.

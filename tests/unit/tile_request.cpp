@@ -63,6 +63,15 @@ TEST(TileRequest, TakesThePlaceOfTunedFieldsAlone) {
   EXPECT_NE(make_plan(dense(64), tuned, caps).digest, make_plan(dense(64), wanted, caps).digest);
 }
 
+TEST(TileRequest, PagesNeedNotDivideAStep) {
+  Problem paged = dense(128);
+  paged.kv_layout = KvLayout::paged;
+  paged.page_size = 128;
+  const auto choice = chosen(paged, "tile_n=96", 90);
+  ASSERT_TRUE(choice.ok());
+  EXPECT_EQ(choice.value().kernel, KernelId::fwd_wgmma);
+}
+
 TEST(TileRequest, WhatNoKernelHasIsRefused) {
   Problem masked = dense(128);
   masked.mask = HeadMode::broadcast, masked.mask_reads = ViewReads::vectors;
