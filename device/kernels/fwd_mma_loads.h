@@ -53,9 +53,6 @@ class KeyLoader : public StageRing<kSpec> {
 // The same for rows of any kind.
 template <FwdSpec kSpec>
 requires(kSpec.loads != Loads::vector) class KeyLoader<kSpec> : public StageRing<kSpec> {
-  using KCopy = AnyRowCopy<kSpec.k_tile(), RowOrder::keys, kSpec.threads(), kSpec.loads>;
-  using VCopy = AnyRowCopy<kSpec.v_tile(), RowOrder::keys, kSpec.threads(), kSpec.loads>;
-
  public:
   FOVEA_INLINE KeyLoader(const FwdTask& task, SmemPtr smem)
       : StageRing<kSpec>(smem),
@@ -107,8 +104,8 @@ requires(kSpec.loads != Loads::vector) class KeyLoader<kSpec> : public StageRing
   }
 
   const FwdTask& task_;
-  KCopy k_;
-  VCopy v_;
+  AnyRowCopy<kSpec.k_tile(), RowOrder::keys, kSpec.threads(), kSpec.loads> k_;
+  AnyRowCopy<kSpec.v_tile(), RowOrder::keys, kSpec.threads(), kSpec.loads> v_;
 };
 
 template <FwdSpec kSpec>

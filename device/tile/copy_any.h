@@ -37,10 +37,9 @@ template <SmemTile kTile, RowOrder kOrder, i32 kThreads, Loads kLoads>
 class AnyRowCopy {
   using Map = CopyMap<kTile, kOrder, kThreads>;
   static constexpr bool kAny = kLoads == Loads::any;
-
- public:
   static constexpr i32 kPasses = Map::kPasses;
 
+ public:
   FOVEA_INLINE AnyRowCopy(i32 cols, i32 align)
       : bytes_(kAny ? 2 * max(0, min(8, cols - 8 * map_.chunk())) : 16), align_(align) {}
 
@@ -58,9 +57,12 @@ class AnyRowCopy {
     }
   }
 
-  // Row r starts at row_at(r), which takes its time: each row that a warp copies is found by one lane, `own` is that of
-  // owned_row(). What they are for other rows than valid ones is as aligned, and not read. All lanes take part.
+  // The row that is the lane's to find; see CopyMap.
   FOVEA_INLINE i32 owned_row() const { return map_.owned_row(); }
+
+  // Row r starts at row_at(r), which takes its time: each row that a warp copies is found by one lane, that of
+  // owned_row() starts at `own`. What they are for other rows than valid ones is as aligned, and not read. All lanes
+  // take part.
   template <class RowAt>
   FOVEA_INLINE void copy(SmemPtr tile, i32 valid, const u8* own, const RowAt& row_at) const {
     if (!kAny || isa::redux_and(wide() ? 1U : 0U) != 0U) {

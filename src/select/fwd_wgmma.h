@@ -10,7 +10,7 @@ namespace fovea {
 Verdict supports_fwd_wgmma(const Problem& problem, const Caps& caps);
 
 // For a problem that supports_fwd_wgmma() serves: its spec; how many keys of its pages TMA brings at a time where a
-// step has `keys` of them, and whether that is enough.
+// step has `keys` of them.
 FwdSpec fwd_wgmma_spec(const Problem& problem);
 std::int32_t fwd_wgmma_page_box(const Problem& problem, std::int64_t keys);
 
