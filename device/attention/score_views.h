@@ -203,11 +203,28 @@ class RowBias {
     });
   }
 
-  // From a BiasTile, of which this is row `row`.
+  // From a BiasTile, of which this is the lane's row `row`.
   template <class Tile>
-  FOVEA_INLINE void read(const Tile& tile, i32 row) {
+  FOVEA_INLINE void read(const Tile& tile, i32 row, i32 slot) {
     FOVEA_UNROLL
-    for (i32 g = 0; g < kGroups; ++g) words_[g] = tile.read(row, g);
+    for (i32 g = 0; g < kGroups; ++g) words_[g] = tile.read(row, g, slot);
+  }
+
+  // As what the row's products begin with.
+  template <i32 kKeyTiles>
+  FOVEA_INLINE void begin(Array<FragC, kKeyTiles>& s, i32 half) const {
+    FOVEA_UNROLL
+    for (i32 i = 0; i < 8 * kGroups; ++i) s[i / 2].reg[2 * half + i % 2] = bias_value(words_[i / 8], i % 8, kSpec.bias);
+  }
+
+  // What kExact does below, for scores that began with the bias.
+  template <i32 kKeyTiles>
+  FOVEA_INLINE void hide(Array<FragC, kKeyTiles>& s, i32 half) const {
+    FOVEA_UNROLL
+    for (i32 i = 0; i < 8 * kGroups; ++i) {
+      const bool hidden = bias_value(words_[i / 8], i % 8, kSpec.bias) == kMinusInfinity;
+      if (hidden) s[i / 2].reg[2 * half + i % 2] = kMinusInfinity;
+    }
   }
 
   // To the row's products; with Loads::any to its scores. kExact: a bias of -inf hides a score that is NaN or +Inf as

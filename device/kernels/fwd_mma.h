@@ -12,8 +12,12 @@
 
 namespace fovea::kernels {
 
-// clean: every query sees every key of the block. ragged: some element is hidden, or has a bias.
-enum class Blocks : u8 { clean, ragged };
+// clean: every query sees every key of the block. ragged: some element is hidden, or has a bias. again: the same in a
+// tile that runs again, where those have code of their own. Biased blocks are all ragged: jumps over what only a second
+// run needs cost them 10%.
+enum class Blocks : u8 { clean, ragged, again };
+template <FwdSpec kSpec>
+inline constexpr bool kAgainApart = kSpec.begins_with_bias();
 
 // Normalises and writes the warp's rows; 16-bit output is only staged, the CTA stores it after a barrier. Rows that are
 // no queries are empty rows. `row` is the lane's first, `warp_row` the warp's first row in the tile.
@@ -155,31 +159,56 @@ class FwdMma {
     isa::syncthreads();                      // for all; and all are done with the stage that is filled next
   }
 
-  // The bias of this step's block sets out before the K and V tiles of a later one, and has landed before these have.
+  // Where products do not begin with it, the bias of this step's block sets out before the K and V tiles of a later
+  // one, and has landed before these have.
+  static constexpr bool kBiasBehind = kSpec.bias_tiles && !kSpec.begins_with_bias();
   FOVEA_INLINE void load_bias(i32 block) {
-    if constexpr (kSpec.bias_tiles) {
-      bias_tile_.copy(task_.p, block * kSpec.tile_n);
+    if constexpr (kBiasBehind) {
+      bias_tile_.copy(task_.p, block * kSpec.tile_n, 0);
       isa::cp_async_commit_group();
     }
   }
   FOVEA_INLINE void await_bias() {
-    if constexpr (kSpec.bias_tiles) {
-      isa::cp_async_wait_group<1>();
-      isa::bar_warp_sync(~0U);
+    if constexpr (kBiasBehind) isa::cp_async_wait_group<1>();
+  }
+  FOVEA_INLINE i32 bias_slot() const { return kBiasBehind ? 0 : slot_; }
+
+  // Multiplies the queries, which set out before kAhead other groups, by query_scale: each thread those that it copied.
+  FOVEA_INLINE void scale_queries() {
+    isa::cp_async_wait_group<kAhead>();
+    using Map = CopyMap<kSpec.q_tile(), RowOrder::plain, kSpec.threads()>;
+    const Map map;
+    const auto scaled = [factor = task_.p.query_scale](u32 pair) {
+      return pack2<kSpec.element>(half_of_pair(pair, 0, kSpec.element) * factor,
+                                  half_of_pair(pair, 1, kSpec.element) * factor);
+    };
+    FOVEA_UNROLL
+    for (i32 pass = 0; pass < Map::kPasses; ++pass) {
+      if (map.idle(pass)) continue;
+      const SmemPtr chunk = map.target(smem_ + kSmem.q, pass);
+      const U32x4 pairs = isa::ld_shared<U32x4>(chunk);
+      isa::st_shared<U32x4>(chunk, {scaled(pairs.x), scaled(pairs.y), scaled(pairs.z), scaled(pairs.w)});
     }
   }
 
   template <Blocks kBlocks>
   FOVEA_INLINE void compute(i32 block) {
-    constexpr bool kRagged = kBlocks == Blocks::ragged;
+    constexpr bool kRagged = kBlocks != Blocks::clean;
+    const ValueClass value_class = kBlocks == Blocks::ragged && kAgainApart<kSpec> ? ValueClass::all : class_;
+    const bool again = kRagged && value_class != ValueClass::all;
     const i32 key0 = block * kSpec.tile_n;
-    if (kRagged && class_ != ValueClass::all) {
-      keep_class<kSpec>(keys_.v_tile(slot_), class_, static_cast<i32>(isa::tid_x()), kSpec.threads());
+    if (again) {
+      keep_class<kSpec>(keys_.v_tile(slot_), value_class, static_cast<i32>(isa::tid_x()), kSpec.threads());
       isa::syncthreads();
     }
     BlockViews<kSpec> views;
     if constexpr (kRagged && kSpec.prefetch_views()) views.fetch(task_, view_bases_, lane_row_, key0);
     FwdScores<kSpec> s;
+    if constexpr (kSpec.begins_with_bias()) {
+      views.begin(s, task_.p, bias_tile_, slot_);
+    } else {
+      clear_scores<kSpec>(s);
+    }
     score_product<kSpec>(s, q_view_, KView<kSpec>(keys_.k_tile(slot_)));
     // A bias in whole vectors takes the scale with it.
     constexpr bool kScaledByBias = kSpec.score == ScoreForm::biased && kSpec.loads != Loads::any;
@@ -187,18 +216,17 @@ class FwdMma {
     if constexpr (kRagged && kSpec.views()) {
       if constexpr (!kSpec.prefetch_views()) views.fetch(task_, view_bases_, lane_row_, key0);
       await_bias();
-      views.apply(s, task_.p, kSpec.loads == Loads::any || class_ != ValueClass::all, bias_tile_);
+      views.apply(s, task_.p, kSpec.loads == Loads::any || again, bias_tile_, bias_slot());
     }
     if (kRagged && (!kSpec.views() || block < blocks_.clean_first || block >= blocks_.clean_last)) {
       for_each_row<kSpec>(lane_row_, [&](i32 row_block, i32 half, i32 row) {
         hide_row(s[row_block], half, task_.seq, query_of<kSpec>(task_.p, row), key0);
       });
     }
-    if (kRagged && counts_keys(class_)) {
+    if (kRagged && counts_keys(value_class)) {
       FOVEA_UNROLL
       for (i32 row_block = 0; row_block < Warp::kRowBlocks; ++row_block) level_visible<Warp::kKeyTiles>(s[row_block]);
     }
-    const bool again = kRagged && class_ != ValueClass::all;
     if constexpr (!kSumsTell<kSpec>) {
       raise_maxima<kSpec, Looking::every>(warp_, s, task_.p);
     } else if (again) {
@@ -264,17 +292,31 @@ class FwdMma {
       return last - 1 - static_cast<i32>(index);
     };
     const auto load_next = [&](i32 slot) {
-      if (to_load != 0) keys_.load(take(to_load), slot);
+      if (to_load != 0) {
+        const i32 block = take(to_load);
+        keys_.load(block, slot);
+        if constexpr (kSpec.begins_with_bias()) bias_tile_.copy(task_.p, block * kSpec.tile_n, slot);
+      }
       isa::cp_async_commit_group();
     };
     isa::syncthreads();  // the stages are free
     first_slot();
     for (i32 slot = 0; slot < kAhead; ++slot) load_next(slot);
+    if (kSpec.begins_with_bias() && !queries_scaled_) {
+      scale_queries();
+      queries_scaled_ = true;
+    }
     for (u32 to_do = bits.some; to_do != 0;) {
       const i32 block = take(to_do);
       await_block();
       load_bias(block);
       load_next(next_slot_);
+      if constexpr (kAgainApart<kSpec>) {
+        if (class_ != ValueClass::all) {
+          compute<Blocks::again>(block);
+          continue;
+        }
+      }
       const bool every = ((bits.every >> static_cast<u32>(last - 1 - block)) & 1U) != 0;
       const bool clean = block >= blocks_.clean_first && block < blocks_.clean_last;
       if (kSpec.score == ScoreForm::masked && every && clean) {
@@ -295,6 +337,7 @@ class FwdMma {
   QView<kSpec> q_view_;
   Warp warp_;
   ValueClass class_ = ValueClass::all;  // of V elements that count
+  bool queries_scaled_ = false;         // kSpec.begins_with_bias() only
   i32 slot_, next_slot_;                // of the step that is computed, of the one that is loaded meanwhile
 };
 

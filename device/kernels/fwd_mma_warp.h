@@ -41,15 +41,19 @@ using KView = LdmatrixView<kSpec.k_tile(), LdmatrixPattern::b_k_major>;
 template <FwdSpec kSpec>
 using VView = LdmatrixView<kSpec.v_tile(), LdmatrixPattern::b_n_major>;
 
-// S = Q K^T for the warp's rows and one key block.
+template <FwdSpec kSpec>
+FOVEA_INLINE void clear_scores(FwdScores<kSpec>& s) {
+  FOVEA_UNROLL
+  for (i32 block = 0; block < FwdMmaWarp<kSpec>::kRowBlocks; ++block) {
+    FOVEA_UNROLL
+    for (i32 tile = 0; tile < FwdMmaWarp<kSpec>::kKeyTiles; ++tile) s[block][tile] = zero_accumulator();
+  }
+}
+
+// S += Q K^T for the warp's rows and one key block.
 template <FwdSpec kSpec>
 FOVEA_INLINE void score_product(FwdScores<kSpec>& s, const QView<kSpec>& q, const KView<kSpec>& k) {
   using Warp = FwdMmaWarp<kSpec>;
-  FOVEA_UNROLL
-  for (i32 block = 0; block < Warp::kRowBlocks; ++block) {
-    FOVEA_UNROLL
-    for (i32 tile = 0; tile < Warp::kKeyTiles; ++tile) s[block][tile] = zero_accumulator();
-  }
   FOVEA_UNROLL
   for (u32 col = 0; col < static_cast<u32>(kSpec.head_dim_qk); col += 16) {
     Array<FragA, Warp::kRowBlocks> a;
@@ -101,12 +105,32 @@ class BlockViews {
     }
   }
 
+  // What products begin with: the bias of a block, from `tile`.
+  FOVEA_INLINE void begin(FwdScores<kSpec>& s, const FwdParams& p, const BiasTile<kSpec>& tile, i32 slot) {
+    for_each_row<kSpec>(0, [&](i32 block, i32 half, i32) {
+      bias_[block][half].read(tile, 2 * block + half, slot);
+      bias_[block][half].begin(s[block], half);
+    });
+    if (p.bias_scale == 1.0F) return;
+    for_each_row<kSpec>(0, [&](i32 block, i32 half, i32) {
+      FOVEA_UNROLL
+      for (i32 i = 0; i < 2 * FwdMmaWarp<kSpec>::kKeyTiles; ++i) s[block][i / 2].reg[2 * half + i % 2] *= p.bias_scale;
+    });
+  }
+
   // exact: see RowBias. With bias_tiles the bias comes from `tile`.
-  FOVEA_INLINE void apply(FwdScores<kSpec>& s, const FwdParams& p, bool exact, const BiasTile<kSpec>& tile) {
-    if (biased(p)) {
+  FOVEA_INLINE void apply(FwdScores<kSpec>& s, const FwdParams& p, bool exact, const BiasTile<kSpec>& tile, i32 slot) {
+    if constexpr (kSpec.begins_with_bias()) {
+      if (exact) {
+        for_each_row<kSpec>(0, [&](i32 block, i32 half, i32) {
+          bias_[block][half].read(tile, 2 * block + half, slot);
+          bias_[block][half].hide(s[block], half);
+        });
+      }
+    } else if (biased(p)) {
       if constexpr (kSpec.bias_tiles) {
-        const i32 lane_row = static_cast<i32>(isa::laneid() >> 2U);
-        for_each_row<kSpec>(lane_row, [&](i32 block, i32 half, i32 row) { bias_[block][half].read(tile, row); });
+        for_each_row<kSpec>(0,
+                            [&](i32 block, i32 half, i32) { bias_[block][half].read(tile, 2 * block + half, slot); });
       }
       if (exact) {
         for_each_row<kSpec>(

@@ -48,7 +48,7 @@ struct FwdParams {
   // Split s of the keys writes its out and lse this many elements further on. Where there are several, lse takes two
   // numbers per row, the maximum of its scores and the sum of the weights: a maximum of -1e30 leaves no
   // digits for the logarithm of a sum.
-  i64 out_split, lse_split;
+  i64 out_split = 0, lse_split = 0;
 
   i32 batch, num_heads_q, group;  // group = num_heads_q / num_heads_kv
   i32 seqlen_q, seqlen_kv;        // rows of storage of a batch entry; varlen: of all sequences together
@@ -69,13 +69,16 @@ struct FwdParams {
   i32 left, right;
   i32 bottom_right;
 
-  f32 scale;       // softmax_scale
-  f32 scale_log2;  // softmax_scale * log2(e)
+  f32 scale;       // softmax_scale, or what query_scale leaves of it
+  f32 scale_log2;  // scale * log2(e)
   f32 softcap;     // 0 = off; only where the exponent does not take the scale
   f32 softcap_in;  // 2 * log2(e) * softmax_scale / softcap: what the product is multiplied by inside tanh
 
   Divisor by_page, by_group;  // page_size, group
   i32 page_box;               // fwd_wgmma: keys of a page that TMA brings at a time
+  // FwdSpec::begins_with_bias(): softmax_scale is query_scale * scale, and bias_scale 1 / scale. Queries of bf16 take
+  // the power of two, which is exact and leaves scale = 1 at head dim 64; those of fp16 the sign. Otherwise both are 1.
+  f32 query_scale = 1.0F, bias_scale = 1.0F;
 };
 
 static_assert(sizeof(FwdParams) % 8 == 0);

@@ -59,10 +59,10 @@ struct FwdSpec {
 
   constexpr bool operator==(const FwdSpec&) const = default;
 
-  // Whether mask or bias may be present, and whether the exponent takes the scale.
+  // Whether mask or bias may be present, and whether the exponent takes FwdParams::scale.
   constexpr bool views() const { return score != ScoreForm::scaled && score != ScoreForm::general; }
   constexpr bool folded_scale() const {
-    return (score == ScoreForm::scaled || score == ScoreForm::masked) && !transformed;
+    return ((score == ScoreForm::scaled || score == ScoreForm::masked) && !transformed) || begins_with_bias();
   }
   // Whether mask and bias of a block are fetched before its scores are computed: where registers allow it, counted per
   // lane for output, scores and the fetched words.
@@ -73,7 +73,6 @@ struct FwdSpec {
     return views() && loads != Loads::any && rows_per_warp * head_dim_v / 32 + score_registers + words <= 230;
   }
   // Family::wgmma. Q tiles: one in use and, where it fits, one on its way; a mask or bias takes the room of the second.
-  // How many blocks ahead a mask is fetched, or a bias.
   constexpr i32 q_tiles() const {
     return family == Family::wgmma && tile_m * head_dim_qk <= 128 * 128 && !views() ? 2 : 1;
   }
@@ -81,7 +80,13 @@ struct FwdSpec {
     return family == Family::wgmma && (score == ScoreForm::masked || score == ScoreForm::masked_biased);
   }
   constexpr i32 mask_buffers() const { return head_dim_qk <= 64 && head_dim_v <= 64 ? 3 : 1; }
+  // Family::mma: whether the accumulators of products begin with the bias, which is there before them then, divided by
+  // what the exponent takes of the scale. See FwdParams::query_scale.
+  constexpr bool begins_with_bias() const {
+    return family == Family::mma && bias_tiles && bias == element && head_dim_v <= 64;
+  }
   constexpr i32 bias_buffers() const {
+    if (begins_with_bias()) return stages;
     const bool narrow = tile_m <= 128 && head_dim_qk <= 64 && head_dim_v <= 64;
     return family == Family::wgmma && score == ScoreForm::biased && narrow ? 2 : 1;
   }
@@ -215,7 +220,7 @@ constexpr bool well_formed(const FwdSpec& spec) {
          (spec.reads == ViewReads::vectors ||
           (spec.reads == ViewReads::words && spec.views() && spec.loads != Loads::any && !spec.bias_tiles)) &&
          (!spec.bias_tiles || (spec.score == ScoreForm::biased && spec.bias != Element::fp32 &&
-                               spec.loads != Loads::any && spec.rows == Rows::head && spec.tile_n <= 64));
+                               spec.loads != Loads::any && spec.rows == Rows::head));
 }
 static_assert(well_formed(FwdSpec{}));
 static_assert(plan_smem(FwdSpec{}).bytes == 32768 + 2 * 2 * 16384);

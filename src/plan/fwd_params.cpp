@@ -2,6 +2,7 @@
 #include "plan/fwd_params.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <numbers>
 
@@ -33,6 +34,21 @@ ScoreTensor score_tensor(const ScoreView& view) {
 Divisor divisor_of(std::int64_t n) { return divisor(static_cast<u32>(std::clamp<std::int64_t>(n, 1, kFarKeys))); }
 
 double scale_log2(const Problem& p) { return static_cast<double>(p.softmax_scale) * std::numbers::log2e; }
+
+// See FwdParams::query_scale. What is left of the scale is positive, and no bias overflows when it is divided by it:
+// neither one of bf16, unless the scale is below 2^-64, nor one of fp16.
+void part_scale(FwdParams& params, Element element) {
+  if (params.scale == 0.0F) {
+    params.query_scale = 0.0F, params.scale = 1.0F;
+  } else {
+    const int most = std::ilogb(params.scale);
+    const int exponent = element == Element::bf16 ? std::clamp(most, -64, 0) : most < -64 ? -64 : 0;
+    const f32 power = std::ldexp(1.0F, exponent);
+    params.query_scale = std::copysign(power, params.scale), params.scale = std::abs(params.scale) / power;
+  }
+  params.scale_log2 = static_cast<f32>(static_cast<double>(params.scale) * std::numbers::log2e);
+  params.bias_scale = 1.0F / params.scale;
+}
 
 std::int64_t right_bound(const Problem& p, std::int64_t diagonal) {
   const std::int64_t right = p.causal ? diagonal : std::int64_t{kFarKeys};
@@ -84,8 +100,6 @@ FwdParams make_fwd_params(const Plan& plan, const ForwardOperands& operands, flo
       .page_p = operands.page_p,
       .mask = score_tensor(operands.mask),
       .bias = score_tensor(operands.bias),
-      .out_split = 0,
-      .lse_split = 0,
       .batch = static_cast<i32>(p.batch),
       .num_heads_q = static_cast<i32>(p.num_heads_q),
       .group = static_cast<i32>(heads_per_group(p)),
@@ -114,6 +128,7 @@ FwdParams make_fwd_params(const Plan& plan, const ForwardOperands& operands, flo
       .by_page = divisor_of(p.page_size),
       .by_group = divisor_of(heads_per_group(p)),
       .page_box = fwd_wgmma_page_box(p, plan.choice.spec.tile_n)};
+  if (plan.choice.spec.begins_with_bias()) part_scale(params, plan.choice.spec.element);
   if (plan.num_splits > 1) write_parts(params, plan, operands, parts);
   return params;
 }

@@ -23,6 +23,7 @@ enum class Features {
   masked,
   odd_mask,
   biased,
+  biased_fp16,
   paged,
   split,
   wgmma,
@@ -58,12 +59,14 @@ SmallCall small_call(Features setup) {
     call.problem.softmax_scale = 1.0F;  // maxima of the splits differ
     return call;
   }
-  const bool vectors = setup == Features::masked || setup == Features::biased;
+  const bool biased = setup == Features::biased || setup == Features::biased_fp16;
+  const bool vectors = setup == Features::masked || biased;
   SmallCall call(vectors ? 72 : kRows, setup == Features::odd_mask ? 303 : 304);
   if (setup == Features::paged) {
     call.use_pages();
-  } else if (setup == Features::biased) {
-    call.add_bias();
+  } else if (biased) {
+    call.add_bias(setup == Features::biased ? FOVEA_BF16 : FOVEA_F16);
+    call.problem.softmax_scale = 0.2F;  // no power of two
   } else {
     call.add_mask();
   }
@@ -121,11 +124,18 @@ const Mutant kMutants[] = {
      "rows = min(rows, 1);", std::nullopt, Features::masked},
     {"masked_block_taken_for_full", "device/attention/mask_blocks.h",
      "if ((finds.all & kAllSeen) != kAllSeen) bits.every &= ~bit;", "", std::nullopt, Features::masked},
-    {"bias_read_before_it_has_landed", "device/kernels/fwd_mma.h", "isa::cp_async_wait_group<1>();", "",
+    {"bias_read_before_it_has_landed", "device/kernels/fwd_mma.h", "isa::cp_async_wait_group<1>();", ";",
+     model::Code::copy_in_flight, Features::biased_fp16},
+    {"bias_of_the_next_row", "device/attention/bias_tile.h", "static_cast<u32>(row) * row_bytes_",
+     "static_cast<u32>(row ^ 1) * row_bytes_", std::nullopt, Features::biased_fp16},
+    {"bias_not_divided_by_the_rest_of_the_scale", "device/kernels/fwd_mma_warp.h",
+     "[2 * half + i % 2] *= p.bias_scale;", "[2 * half + i % 2] *= 1.0F;", std::nullopt, Features::biased},
+    {"queries_without_their_part_of_the_scale", "device/kernels/fwd_mma.h", "factor = task_.p.query_scale",
+     "factor = 1.0F", std::nullopt, Features::biased},
+    {"queries_scaled_before_they_have_landed", "device/kernels/fwd_mma.h", "isa::cp_async_wait_group<kAhead>();", "",
      model::Code::copy_in_flight, Features::biased},
-    {"bias_of_the_next_row", "device/attention/bias_tile.h",
-     "const U32x4 words = isa::ld_shared<U32x4>(place(row, first));",
-     "const U32x4 words = isa::ld_shared<U32x4>(place(row ^ 1, first));", std::nullopt, Features::biased},
+    {"bias_of_another_stage", "device/kernels/fwd_mma.h", "views.begin(s, task_.p, bias_tile_, slot_);",
+     "views.begin(s, task_.p, bias_tile_, next_slot_);", model::Code::copy_in_flight, Features::biased},
     {"pages_taken_in_storage_order", "device/kernels/fwd_mma_loads.h",
      "return {page_of(p, task_.seq.batch, index), key", "return {index, key", std::nullopt, Features::paged},
     {"row_inside_the_page_dropped", "device/kernels/fwd_mma_loads.h", "index), key - index * p.page_size};",
@@ -231,9 +241,10 @@ TEST(KernelSetups, AreRightWithoutAMutation) {
   ScratchDirectory scratch;
   Jit jit(toy_config(scratch.path() + "/cache"), 0, embedded_bundle());
   model::Modules modules(jit);
-  for (const Features setup : {Features::plain, Features::masked, Features::odd_mask, Features::biased, Features::paged,
-                               Features::split, Features::wgmma, Features::wgmma_masked, Features::wgmma_odd_mask,
-                               Features::wgmma_biased, Features::wgmma_both}) {
+  for (const Features setup :
+       {Features::plain, Features::masked, Features::odd_mask, Features::biased, Features::biased_fp16, Features::paged,
+        Features::split, Features::wgmma, Features::wgmma_masked, Features::wgmma_odd_mask, Features::wgmma_biased,
+        Features::wgmma_both}) {
     SmallCall call = small_call(setup);
     const Result<model::Report> report = run(call, setup, modules, {});
     ASSERT_TRUE(report.ok()) << to_string(report.error());

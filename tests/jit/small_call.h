@@ -74,16 +74,17 @@ struct SmallCall {
         .data = mask.data(), .stride_q = num_keys, .stride_k = 1, .rows = num_rows, .keys = num_keys, .reads = reads};
   }
 
-  // A bf16 bias from 0 to 4, that repeats after 17 rows or keys alone.
-  void add_bias() {
+  // A bias from 0 to 4, of bf16 or fp16, that repeats after 17 rows or keys alone.
+  void add_bias(fovea_dtype dtype = FOVEA_BF16) {
     for (std::int64_t at = 0; at < num_rows * num_keys; ++at) {
       const std::int64_t quarters = (7 * (at / num_keys) + 3 * (at % num_keys)) % 17;
-      bias.push_back(f32_to_bf16(0.25F * static_cast<float>(quarters)));
+      const float value = 0.25F * static_cast<float>(quarters);
+      bias.push_back(dtype == FOVEA_BF16 ? f32_to_bf16(value) : f32_to_f16(value));
     }
     const ViewReads reads = num_keys % 8 == 0 ? ViewReads::vectors : ViewReads::words;
-    problem.bias = HeadMode::broadcast, problem.bias_reads = reads, problem.bias_dtype = FOVEA_BF16;
+    problem.bias = HeadMode::broadcast, problem.bias_reads = reads, problem.bias_dtype = dtype;
     operands.bias = {.data = bias.data(),
-                     .dtype = FOVEA_BF16,
+                     .dtype = dtype,
                      .stride_q = num_keys,
                      .stride_k = 1,
                      .rows = num_rows,
@@ -155,8 +156,9 @@ struct SmallCall {
     double sum = 0;
     for (std::int64_t d = 0; d < kHeadDim; ++d) sum += at(q, i, d) * at(k, storage_row(j), d);
     sum *= static_cast<double>(problem.softmax_scale);
-    return bias.empty() ? sum
-                        : sum + static_cast<double>(bf16_to_f32(bias[static_cast<std::size_t>(i * num_keys + j)]));
+    if (bias.empty()) return sum;
+    const u16 bits = bias[static_cast<std::size_t>(i * num_keys + j)];
+    return sum + static_cast<double>(problem.bias_dtype == FOVEA_BF16 ? bf16_to_f32(bits) : f16_to_f32(bits));
   }
   static double at(const std::vector<u16>& values, std::int64_t row, std::int64_t d) {
     return static_cast<double>(bf16_to_f32(values[static_cast<std::size_t>(row * kHeadDim + d)]));
@@ -170,7 +172,7 @@ inline Plan plan_of(const SmallCall& call, int sm) {
   Choice choice{.kernel = KernelId::fwd_mma,
                 .spec = fwd_mma_spec(call.problem, caps.gpu),
                 .num_splits = fwd_mma_splits(call.problem, caps.gpu)};
-  choice.spec.bias_tiles = !call.bias.empty();  // chosen for larger head dims alone
+  choice.spec.bias_tiles = !call.bias.empty();  // one of another dtype would have them at larger head dims alone
   return make_plan(call.problem, choice, caps);
 }
 

@@ -127,6 +127,13 @@ constexpr Rule kRules[] = {
     {4, [](Case& c) { c.num_heads_q = 8, c.num_heads_kv = 2, c.window_left = 40, c.seqused_q = true; }},
     {2, [](Case& c) { c.kv_layout = Layout::paged, c.page_size = 96, c.seqlen_kv *= 2, c.seqused_kv = true; }},
     {2, [](Case& c) { c.kv_layout = Layout::paged, c.page_size = 48, c.shared_pages = true, c.causal = true; }},
+    {1,
+     [](Case& c) {
+       c.dtype = c.out_dtype = FOVEA_F16;
+       long_bias(c, Heads::q);
+       c.bias_minus_inf = 0.3F, c.values = Values::special;
+     }},
+    {1, [](Case& c) { long_bias(c, Heads::kv), c.bias_minus_inf = 0.3F, c.mask = Heads::one, c.scale = 0.0F; }},
 };
 
 }  // namespace
