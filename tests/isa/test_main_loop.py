@@ -1,5 +1,6 @@
 """What ptxas makes of fwd_wgmma's main loop: close to a flat one written by hand, descriptors in uniform registers."""
 
+import functools
 import pathlib
 import sys
 import unittest
@@ -32,10 +33,15 @@ REUSED = 0.75  # of a plain step's FFMAs; 0.81 to 0.84 when this was written, 0 
 OF_FLAT = 1.07
 
 
+@functools.cache
+def described(words):
+    return flat_loop.describe(NVDISASM, *flat_loop.fwd_wgmma(NVRTC, CLI, words))
+
+
 @unittest.skipUnless(NVRTC and NVDISASM and CLI.exists(), REASON)
 class MainLoop(unittest.TestCase):
     def test_as_good_as_flat(self):
-        ours = flat_loop.describe(NVDISASM, *flat_loop.fwd_wgmma(NVRTC, CLI))
+        ours = described(flat_loop.SPEC)
         flat = flat_loop.describe(NVDISASM, *flat_loop.flat(NVRTC))
         self.assertLessEqual(ours["of a step"], OF_FLAT * flat["of a step"])
         self.assertLessEqual(int(ours["registers"]), int(flat["registers"]))
@@ -45,21 +51,19 @@ class MainLoop(unittest.TestCase):
     def test_exponents_reuse_the_shifts(self):
         for words in (("bf16, .head_dim_qk", "tile_m = 192"), flat_loop.SPEC):
             with self.subTest(spec=words):
-                found = flat_loop.describe(NVDISASM, *flat_loop.fwd_wgmma(NVRTC, CLI, words))
+                found = described(words)
                 self.assertGreaterEqual(found["FFMA that reuse an operand"], REUSED * found["of these FFMA"])
 
     def test_descriptors_are_uniform(self):
         for words in KERNELS:
             with self.subTest(spec=words):
-                code = flat_loop.fwd_wgmma(NVRTC, CLI, words)
-                self.assertLessEqual(flat_loop.describe(NVDISASM, *code)["of these R2UR"], UNIFORM)
-
+                self.assertLessEqual(described(words)["of these R2UR"], UNIFORM)
 
     def test_no_spills_in_a_step_with_biases(self):
         for score in ("ScoreForm::biased", "ScoreForm::masked_biased"):
             with self.subTest(score=score):
                 words = ("bf16, .head_dim_qk", "head_dim_v = 128", score, "wgmma")
-                found = flat_loop.describe(NVDISASM, *flat_loop.fwd_wgmma(NVRTC, CLI, words))
+                found = described(words)
                 self.assertEqual(found["LDL and STL of a step"], 0)
 
 

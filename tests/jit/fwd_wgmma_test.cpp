@@ -24,7 +24,9 @@ int spilled_bytes(const std::string& report) {
 // Three consumers leave 160 registers to each and 32 to the producer, wide heads 40 to the producer: some words spill.
 // Biases of head dim 128 spill some behind the step loop (42, with a mask 114 bytes when this was written), which has
 // none: tests/isa/test_main_loop.py.
-TEST(FwdWgmmaSource, CompilesWithoutSerialProductsAndTwoConsumersWithoutSpills) {
+class FwdWgmmaSource : public ::testing::TestWithParam<bool> {};  // with mask or bias: two halves, for two cores
+
+TEST_P(FwdWgmmaSource, CompilesWithoutSerialProductsAndTwoConsumersWithoutSpills) {
   ScratchDirectory scratch;
   Jit jit(toy_config(scratch.path() + "/cache"), 0, embedded_bundle());
   FOVEA_NEED_NVRTC(jit);
@@ -34,6 +36,7 @@ TEST(FwdWgmmaSource, CompilesWithoutSerialProductsAndTwoConsumersWithoutSpills) 
   narrow_v.head_dim_v = narrow_v.tile_n = 128;
   specs.push_back(narrow_v);
   for (const FwdSpec& spec : specs) {
+    if (spec.views() != GetParam()) continue;
     if (spec.element != Element::bf16 || spec.loads == Loads::paged) continue;  // the rest differs little
     const KernelSource source = kernel_source(spec);
     const Result<std::optional<std::string>> resources = jit.resources(source, target);  // compiles it
@@ -46,6 +49,8 @@ TEST(FwdWgmmaSource, CompilesWithoutSerialProductsAndTwoConsumersWithoutSpills) 
     EXPECT_LE(spilled, spec.bias_tiles && spec.head_dim_v == 128 ? 128 : 0) << *resources.value();
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Views, FwdWgmmaSource, ::testing::Bool());
 
 }  // namespace
 }  // namespace fovea::testing
