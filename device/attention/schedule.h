@@ -1,7 +1,7 @@
-// Which tile a CTA computes. Heads go in groups, one behind the other, so that several CTAs work on the same K and V at
-// about the same time (src/plan/tile_order.h); within a group the last query tiles come first, because under a causal
-// band they have the most keys (longest processing time first). The splits of a tile are neighbours. One linear grid:
-// no dimension is limited to 65,535.
+// Which tile a CTA computes. Heads go in groups, one behind the other, so that several CTAs work on the same K and V,
+// or on the same mask or bias, at about the same time (src/plan/tile_order.h); within a group the last query tiles come
+// first, because under a causal band they have the most keys (longest processing time first). The splits of a tile are
+// neighbours. One linear grid: no dimension is limited to 65,535.
 #pragma once
 
 #include "attention/sequence.h"
@@ -85,9 +85,12 @@ FOVEA_INLINE bool fwd_tile(const FwdParams& p, u32 id, FwdTile& tile) {
   const u32 heads = group < last_group ? group_heads : all_heads - group * group_heads;
   const u32 tile_m = tiles_m - 1U - in_group / heads;
   const u32 head_of_all = group * group_heads + in_group % heads;  // over batch and heads
-  const u32 batch = head_of_all / heads_each;
-  const i32 head = static_cast<i32>(head_of_all - batch * heads_each);
-  tile.batch = static_cast<i32>(batch);
+  const bool batches_first = kSpec.views() && p.batches_first != 0;
+  const u32 neighbours = batches_first ? static_cast<u32>(p.batch) : heads_each;
+  const u32 outer = head_of_all / neighbours;
+  const u32 inner = head_of_all - outer * neighbours;
+  const i32 head = static_cast<i32>(batches_first ? outer : inner);
+  tile.batch = static_cast<i32>(batches_first ? inner : outer);
   tile.head_q = kSpec.rows == Rows::group ? head * p.group : head;
   tile.head_kv =
       kSpec.rows == Rows::group ? head : static_cast<i32>(static_cast<u32>(head) / static_cast<u32>(p.group));

@@ -79,6 +79,9 @@ struct FwdParams {
   // FwdSpec::begins_with_bias(): softmax_scale is query_scale * scale, and bias_scale 1 / scale. Queries of bf16 take
   // the power of two, which is exact and leaves scale = 1 at head dim 64; those of fp16 the sign. Otherwise both are 1.
   f32 query_scale = 1.0F, bias_scale = 1.0F;
+  // 1: a head's tiles in all batch entries follow one another, instead of all heads of a batch entry. With views, for
+  // one that has a plane for each head which all batch entries share; not with cu_q.
+  i32 batches_first = 0;
 };
 
 static_assert(sizeof(FwdParams) % 8 == 0);
