@@ -79,12 +79,14 @@ struct FwdSpec {
   constexpr bool scans_mask() const {
     return family == Family::wgmma && (score == ScoreForm::masked || score == ScoreForm::masked_biased);
   }
+  // How many blocks ahead a mask is fetched.
   constexpr i32 mask_buffers() const { return head_dim_qk <= 64 && head_dim_v <= 64 ? 3 : 1; }
   // Family::mma: whether the accumulators of products begin with the bias, which is there before them then, divided by
   // what the exponent takes of the scale. See FwdParams::query_scale.
   constexpr bool begins_with_bias() const {
     return family == Family::mma && bias_tiles && bias == element && head_dim_v <= 64;
   }
+  // How many blocks of bias have room.
   constexpr i32 bias_buffers() const {
     if (begins_with_bias()) return stages;
     const bool narrow = tile_m <= 128 && head_dim_qk <= 64 && head_dim_v <= 64;

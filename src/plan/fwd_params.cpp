@@ -33,7 +33,8 @@ ScoreTensor score_tensor(const ScoreView& view) {
 // 1 where a call has no pages, or no heads.
 Divisor divisor_of(std::int64_t n) { return divisor(static_cast<u32>(std::clamp<std::int64_t>(n, 1, kFarKeys))); }
 
-double scale_log2(const Problem& p) { return static_cast<double>(p.softmax_scale) * std::numbers::log2e; }
+double scale_log2(f32 scale) { return static_cast<double>(scale) * std::numbers::log2e; }
+double scale_log2(const Problem& p) { return scale_log2(p.softmax_scale); }
 
 // See FwdParams::query_scale. What is left of the scale is positive, and no bias overflows when it is divided by it:
 // neither one of bf16, unless the scale is below 2^-64, nor one of fp16.
@@ -46,7 +47,7 @@ void part_scale(FwdParams& params, Element element) {
     const f32 power = std::ldexp(1.0F, exponent);
     params.query_scale = std::copysign(power, params.scale), params.scale = std::abs(params.scale) / power;
   }
-  params.scale_log2 = static_cast<f32>(static_cast<double>(params.scale) * std::numbers::log2e);
+  params.scale_log2 = static_cast<f32>(scale_log2(params.scale));
   params.bias_scale = 1.0F / params.scale;
 }
 

@@ -180,20 +180,22 @@ Attention& Attention::stride(fovea_tensor fovea_forward_args::*operand, int dim,
   return *this;
 }
 
-Attention& Attention::run() {
+fovea_error Attention::poisoned() {
   out_.poison();
   lse_.poison();
   fovea_error error{};
   error.struct_size = sizeof(error);
+  return error;
+}
+
+Attention& Attention::run() {
+  fovea_error error = poisoned();
   EXPECT_EQ(test_backend::forward(context_, args_, &error, &ran_on_cpu_), FOVEA_OK) << text(error);
   return *this;
 }
 
 Attention& Attention::run_on_cpu() {
-  out_.poison();
-  lse_.poison();
-  fovea_error error{};
-  error.struct_size = sizeof(error);
+  fovea_error error = poisoned();
   EXPECT_EQ(fovea_forward(context_, &args_, &error), FOVEA_OK) << text(error);
   ran_on_cpu_ = true;
   return *this;
@@ -233,10 +235,7 @@ Attention& Attention::expect_reference() {
 }
 
 void Attention::expect_refusal(fovea_status status) {
-  out_.poison();
-  lse_.poison();
-  fovea_error error{};
-  error.struct_size = sizeof(error);
+  fovea_error error = poisoned();
   EXPECT_EQ(fovea_forward(context_, &args_, &error), status) << text(error);
   EXPECT_STREQ(error.code, fovea_status_name(status));
   EXPECT_STRNE(error.hint, "");

@@ -135,6 +135,8 @@ class Attention {
 
  private:
   void keep(fovea_tensor& slot, const Tensor& t);
+  // Poisons the outputs. Returns what a call may fill.
+  fovea_error poisoned();
   bool outside(std::int64_t packed_row) const;
   void expect_outside_untouched() const;
 

@@ -21,11 +21,11 @@ int spilled_bytes(const std::string& report) {
   return std::regex_search(report, found, std::regex("([0-9]+) bytes spill stores")) ? std::stoi(found[1]) : -1;
 }
 
+class FwdWgmmaSource : public ::testing::TestWithParam<bool> {};  // with mask or bias: two halves, for two cores
+
 // Three consumers leave 160 registers to each and 32 to the producer, wide heads 40 to the producer: some words spill.
 // Biases of head dim 128 spill some behind the step loop (42, with a mask 114 bytes when this was written), which has
 // none: tests/isa/test_main_loop.py.
-class FwdWgmmaSource : public ::testing::TestWithParam<bool> {};  // with mask or bias: two halves, for two cores
-
 TEST_P(FwdWgmmaSource, CompilesWithoutSerialProductsAndTwoConsumersWithoutSpills) {
   ScratchDirectory scratch;
   Jit jit(toy_config(scratch.path() + "/cache"), 0, embedded_bundle());

@@ -65,7 +65,7 @@ TEST(BatchesFirst, WhereTheyShareAPlaneOfEachHead) {
   one.stride_h = 0;
   const auto first = [](Family family, const ScoreView& mask, const ScoreView& bias, bool packed = false) {
     FwdSpec spec;
-    spec.family = family, spec.rows_per_warp = family == Family::wgmma ? 16 : 32;
+    spec.family = family;
     ForwardOperands operands;
     operands.mask = mask, operands.bias = bias;
     if (packed) operands.cu_seqlens_q.data = &rows;
