@@ -28,7 +28,7 @@ FOVEA_INLINE void fwd_wgmma(const FwdWgmmaParams& p) {
   }
   isa::syncthreads();
   if (isa::tid_x() < 128U) {
-    isa::setmaxnreg_dec<(kThree ? 32 : (kWide ? 40 : (kMasked ? 88 : 72)))>();
+    isa::setmaxnreg_dec<(kThree ? 32 : (kWide ? (kMasked ? 56 : 40) : (kMasked ? 88 : 72)))>();
     if (isa::tid_x() < 32U) {
       Producer<kSpec>(p, ring).run();
     } else if constexpr (kMasked) {
@@ -38,7 +38,7 @@ FOVEA_INLINE void fwd_wgmma(const FwdWgmmaParams& p) {
       if (group < kSpec.consumers()) Sender<kSpec>(p, ring, group).run();
     }
   } else {
-    isa::setmaxnreg_inc<(kThree ? 160 : (kWide ? 232 : (kMasked ? 208 : 216)))>();
+    isa::setmaxnreg_inc<(kThree ? 160 : (kWide ? (kMasked ? 224 : 232) : (kMasked ? 208 : 216)))>();
     Consumer<kSpec>(p, ring, isa::tid_x() / 128U - 1U).run();
   }
 }

@@ -272,7 +272,7 @@ class Consumer {
       FOVEA_UNROLL
       for (i32 half = 0; half < 2; ++half) {
         const i32 row = p_.fwd.mask.stride_q == 0 ? 0 : lane_row() + 8 * half;
-        hide_by_bits(s_, half, isa::ld_shared<U32x4>(mask_.row_bits(step, row)));
+        hide_by_bits(s_, half, mask_.bits_of(step, row));
       }
     }
     mask_.release(step);

@@ -38,7 +38,7 @@ class MaskVectors {
   static constexpr i32 kRowPieces = kSpec.tile_n / 16;
   static constexpr i32 kRowStep = kThreads / kRowPieces;
   static constexpr i32 kPieces = ceil_div(kSpec.tile_m * kRowPieces, kThreads);
-  static_assert(static_cast<u32>(kPieces * kThreads) <= kMaskPieces);
+  static_assert(kPieces * kThreads <= kSpec.mask_pieces());
 
  public:
   FOVEA_INLINE MaskVectors(const FwdParams& p, const WgmmaWork& work, i32 thread) : p_(p), thread_(thread) {
@@ -112,7 +112,7 @@ class MaskWords {
   static constexpr i32 kWanted = kSpec.tile_n / 16;  // words of 16 bits for the consumers, of a row
   static constexpr i32 kRowPieces = kWanted + 1;
   static constexpr i32 kPieces = ceil_div(kSpec.tile_m * kRowPieces, kThreads);
-  static_assert(kPieces * kThreads == static_cast<i32>(kMaskPieces) || !kSpec.scans_mask());
+  static_assert(kPieces * kThreads == kSpec.mask_pieces());
 
  public:
   // The thread's number comes from a shuffle, so that its pieces' places are found for each tile: ptxas would keep them

@@ -12,19 +12,22 @@ struct MaskStep {
   bool partial, last;
 };
 
-// Steps and scans in shared memory. Bits of a step: a row has 16 bytes, a 16-bit word per 16 keys with four bits for
-// each lane of the row's quad; see quad_bits().
+// Steps and scans in shared memory. Bits of a step: a row has a 16-bit word per 16 keys, with four bits for each lane of
+// the row's quad; see quad_bits().
 template <FwdSpec kSpec>
 class MaskRing {
   static constexpr u32 kSteps = kMaskSteps;
   static constexpr u32 kScans = 2;
   static constexpr u32 kFull = 0, kEmpty = 32, kScanFull = 64, kScanEmpty = 80, kStepWords = 96, kScanWords = 112;
-  static_assert(kSteps == 4 && kScanWords + 4 * kScans <= kMaskHeader && (!kSpec.scans_mask() || kSpec.tile_n == 128));
+  static_assert(kSteps == 4 && kScanWords + 4 * kScans <= kMaskHeader);
+  static constexpr i32 kRowWords = kSpec.tile_n / 32;  // of bits
+  static_assert(!kSpec.scans_mask() || kRowWords == 2 || kRowWords == 4);
+  static constexpr u32 kPieces = static_cast<u32>(kSpec.mask_pieces());
 
  public:
   static constexpr u32 kPartial = 1U << 30U, kLast = 1U << 31U;  // of a step's word; below them its block
-  static constexpr u32 kWarps = 3;                               // that scan
-  static constexpr u32 kThreads = 32U * kWarps;
+  static constexpr u32 kThreads = static_cast<u32>(kMaskThreads);
+  static constexpr u32 kWarps = kThreads / 32U;  // that scan
   static constexpr u32 kBarrier = 8;  // of named barriers, that of the scanners
   static constexpr i32 kEndOfScans = -1;
 
@@ -80,23 +83,31 @@ class MaskRing {
     return {static_cast<i32>(what & (kPartial - 1U)), (what & kPartial) != 0, (what & kLast) != 0};
   }
   FOVEA_INLINE SmemPtr row_bits(i32 step, i32 row) const {
-    return smem_ + kMaskHeader + slot(step) * kBitsBytes + 16U * static_cast<u32>(row);
+    return smem_ + kMaskHeader + slot(step) * kBitsBytes + static_cast<u32>(4 * kRowWords * row);
+  }
+  // Of one row, as they lie there.
+  FOVEA_INLINE Array<u32, kRowWords> bits_of(i32 step, i32 row) const {
+    if constexpr (kRowWords == 2) {
+      return __builtin_bit_cast(Array<u32, 2>, isa::ld_shared<U32x2>(row_bits(step, row)));
+    } else {
+      return __builtin_bit_cast(Array<u32, 4>, isa::ld_shared<U32x4>(row_bits(step, row)));
+    }
   }
   // Where thread `thread` of the scanners finds its i-th piece of the mask of a block.
   FOVEA_INLINE SmemPtr piece(i32 buffer, i32 thread, i32 i) const {
-    const u32 first = kMaskHeader + kSteps * kBitsBytes + static_cast<u32>(buffer) * kMaskPieces * 16U;
+    const u32 first = kMaskHeader + kSteps * kBitsBytes + static_cast<u32>(buffer) * kPieces * 16U;
     return smem_ + first + 16U * (static_cast<u32>(thread) + kThreads * static_cast<u32>(i));
   }
   // Where the scanners exchange bits: 16 for each piece.
   FOVEA_INLINE SmemPtr exchange(i32 piece) const {
     constexpr u32 kBuffers = static_cast<u32>(kSpec.mask_buffers());
-    return smem_ + (kMaskHeader + kSteps * kBitsBytes + kBuffers * kMaskPieces * 16U) + 2U * static_cast<u32>(piece);
+    return smem_ + (kMaskHeader + kSteps * kBitsBytes + kBuffers * kPieces * 16U) + 2U * static_cast<u32>(piece);
   }
   // A thread, when it has left the step's word and bits.
   FOVEA_INLINE void release(i32 step) const { isa::mbarrier_arrive(empty(step)); }
 
  private:
-  static constexpr u32 kBitsBytes = 16U * static_cast<u32>(kSpec.tile_m);
+  static constexpr u32 kBitsBytes = static_cast<u32>(4 * kRowWords * kSpec.tile_m);
   FOVEA_INLINE static u32 slot(i32 step) { return static_cast<u32>(step) % kSteps; }
   FOVEA_INLINE static u32 parity(i32 step) { return static_cast<u32>(step) / kSteps % 2U; }
   FOVEA_INLINE static u32 scan_slot(i32 scan) { return static_cast<u32>(scan) % kScans; }
@@ -113,13 +124,12 @@ class MaskRing {
 
 // Hides, by -inf, the scores that one of the lane's rows does not see.
 template <i32 kColumns>
-FOVEA_INLINE void hide_by_bits(WgmmaAcc<kColumns>& s, i32 half, const U32x4& row) {
+FOVEA_INLINE void hide_by_bits(WgmmaAcc<kColumns>& s, i32 half, const Array<u32, kColumns / 32>& row) {
   const u32 quad = 4U * (isa::laneid() & 3U);
-  const Array<u32, 4> word{{row.x >> quad, row.y >> quad, row.z >> quad, row.w >> quad}};
   FOVEA_UNROLL
   for (i32 i = 0; i < kColumns / 4; ++i) {
     const u32 bit = static_cast<u32>(i / 4 % 2 * 16 + i % 4);
-    if ((word[i / 8] >> bit & 1U) == 0U) s.at(i / 2, half, i % 2) = kMinusInfinity;
+    if ((row[i / 8] >> quad >> bit & 1U) == 0U) s.at(i / 2, half, i % 2) = kMinusInfinity;
   }
 }
 

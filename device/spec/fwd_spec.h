@@ -38,6 +38,12 @@ enum class Family : u8 { mma, wgmma };
 inline constexpr u32 kWgmmaHeader = 2048;
 inline constexpr u32 kBiasHeader = 32;
 
+// Family::wgmma with a mask: threads that look at it, blocks of keys whose mask has been looked at, and bytes in front
+// of their bits.
+inline constexpr i32 kMaskThreads = 96;
+inline constexpr u32 kMaskSteps = 4;
+inline constexpr u32 kMaskHeader = 128;
+
 struct FwdSpec {
   Element element = Element::bf16;  // q, k, v; out too, or fp32: FwdParams::out_f32
   i32 head_dim_qk = 128;  // width of the q and k tiles: the head dim; an upper bound of it with Loads::any or wgmma
@@ -90,12 +96,12 @@ struct FwdSpec {
   constexpr i32 bias_buffers() const {
     if (begins_with_bias()) return stages;
     const bool narrow = tile_m <= 128 && head_dim_qk <= 64 && head_dim_v <= 64;
-    return family == Family::wgmma && score == ScoreForm::biased && narrow ? 2 : 1;
+    return family == Family::wgmma && score == ScoreForm::biased && (narrow || head_dim_qk > 128) ? 2 : 1;
   }
   // Family::wgmma: whether output goes through shared memory. A mask and a bias together leave too little of it, and so
-  // do wide rows of Q and K in blocks of more than 96 keys.
+  // do wide rows of Q and K in blocks of more than 96 keys, or with either.
   constexpr bool stages_out() const {
-    return score != ScoreForm::masked_biased && (head_dim_qk <= 128 || tile_n <= 96);
+    return score != ScoreForm::masked_biased && (head_dim_qk <= 128 || (tile_n <= 96 && !views()));
   }
   // Whether warps of the producer's warpgroup that look at no mask send it, one for each consumer. Wider rows gain
   // nothing by it.
@@ -103,8 +109,9 @@ struct FwdSpec {
     return family == Family::wgmma && stages_out() && !scans_mask() && head_dim_v <= 64;
   }
   constexpr SmemTile bias_tile() const { return {.rows = tile_m, .cols = tile_n}; }
-  // Whether a consumer's rows often see a block less than the tile, or are not there at all.
-  constexpr bool own_blocks() const { return tile_m > 128 || tile_n <= 64; }
+  // Whether a consumer's rows often see a block less than the tile, or are not there at all. A mask's steps are those of
+  // the tile.
+  constexpr bool own_blocks() const { return !scans_mask() && (tile_m > 128 || tile_n <= 64); }
   constexpr i32 warps() const { return tile_m / rows_per_warp; }
   constexpr u32 consumers() const { return static_cast<u32>(tile_m) / 64U; }  // Family::wgmma: warpgroups that compute
   constexpr i32 threads() const { return family == Family::mma ? warps() * 32 : 128 + 2 * tile_m; }
@@ -119,13 +126,10 @@ struct FwdSpec {
     if (!bias_tiles) return 0;
     return static_cast<u32>(2 * tile_m * tile_n * bias_buffers()) + (family == Family::wgmma ? kBiasHeader : 0U);
   }
+  // Family::wgmma with a mask: 16-byte pieces that one of its buffers holds, as many for each of the threads that look
+  // at it. Where rows begin anywhere, a row's keys lie in one piece more. They exchange 16 bits per piece.
+  constexpr i32 mask_pieces() const { return round_up(tile_m * (tile_n / 16 + 1), kMaskThreads); }
 };
-
-// Family::wgmma with a mask: blocks of keys whose mask has been looked at, and bytes in front of their bits; 16-byte
-// pieces of mask that one of its buffers holds: 12 for each of 96 threads. They exchange 16 bits per piece.
-inline constexpr u32 kMaskSteps = 4;
-inline constexpr u32 kMaskHeader = 128;
-inline constexpr u32 kMaskPieces = 12 * 96;
 
 // Byte offsets from the base of dynamic shared memory. A stage is a K tile followed by a V tile. The output tile takes
 // over the space of Q, and of the stages behind it, once the last product has read them. Behind all of them lie the
@@ -163,7 +167,7 @@ constexpr SmemPlan plan_smem(const FwdSpec& spec) {
   plan.mask_words = plan.bytes;
   if (spec.scans_mask()) {
     plan.bytes += kMaskHeader + kMaskSteps * static_cast<u32>(spec.tile_m * spec.tile_n / 8) +
-                  static_cast<u32>(spec.mask_buffers()) * kMaskPieces * 16U + kMaskPieces * 2U;
+                  static_cast<u32>(spec.mask_pieces() * (16 * spec.mask_buffers() + 2));
   } else if (spec.views() && spec.family == Family::mma) {
     plan.bytes += static_cast<u32>(spec.warps()) * 8U;
   }
@@ -201,7 +205,7 @@ constexpr bool well_formed_wgmma(const FwdSpec& spec) {
   // Nor for bias of the blocks behind its own, while it waits for the next tile's Q.
   const bool bias =
       spec.bias_tiles && spec.bias != Element::fp32 && spec.tile_n % 64 == 0 && skipped <= spec.bias_buffers();
-  const bool mask = spec.tile_m == 128 && spec.tile_n == 128 && spec.head_dim_qk <= 128 && spec.head_dim_v <= 128;
+  const bool mask = spec.tile_m == 128 && (spec.tile_n == 64 || spec.tile_n == 128);
   const bool biased = spec.score == ScoreForm::biased || spec.score == ScoreForm::masked_biased;
   const bool views =
       (biased ? bias : !spec.bias_tiles) && (!spec.scans_mask() || mask) && (!spec.transformed || spec.views());

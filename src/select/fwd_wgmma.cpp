@@ -55,9 +55,6 @@ bool packs_heads(const Problem& p, const FwdSpec& spec) {
   return kMaxTmaGroup % heads_per_group(p) == 0 && grouping_fills_tiles(p, spec.tile_m) && well_formed(grouped);
 }
 
-// Whether shared memory has room for a mask or bias beside K and V.
-bool views_fit(const Problem& p) { return std::max(p.head_dim_qk, p.head_dim_v) <= 128; }
-
 // Whether the call has tiles for a third of the SMs. With fewer, and so many keys that one CTA takes its time over
 // them, fwd_mma is faster, which splits keys. H200, 2026-11-29, fewer than 64 queries of 4 or 8 heads, head dims 64 and
 // 128, time of fwd_mma over that of fwd_wgmma: 48 tiles and more 0.95 to 2.8, 8 to 32 tiles of 4096 and 8192 keys 0.41
@@ -92,13 +89,11 @@ std::array<Condition, 9> conditions(const Problem& p, const GpuCaps& gpu) {
        "bf16 or f16, and out in the same", "it is compiled for these"},
       {std::max(p.head_dim_qk, p.head_dim_v) <= 256 && p.head_dim_qk % 8 == 0 && p.head_dim_v % 8 == 0, FOVEA_HEAD_DIM,
        "these head dims", "multiples of 8 up to 256", "TMA wants rows of whole 16 bytes"},
-      {p.bias == HeadMode::absent || (views_fit(p) && p.bias_reads == ViewReads::vectors && p.bias_dtype != FOVEA_F32),
-       FOVEA_UNSUPPORTED, "this bias",
-       "bf16 or f16, rows of a multiple of 8 keys at multiples of 16 bytes, head dims up to 128",
+      {p.bias == HeadMode::absent || (p.bias_reads == ViewReads::vectors && p.bias_dtype != FOVEA_F32),
+       FOVEA_UNSUPPORTED, "this bias", "bf16 or f16, rows of a multiple of 8 keys at multiples of 16 bytes",
        "TMA brings it into the shared memory that K and V leave"},
-      {p.mask == HeadMode::absent || (views_fit(p) && p.mask_reads != ViewReads::elements), FOVEA_UNSUPPORTED,
-       "this mask", "neighbouring keys, head dims up to 128",
-       "three warps read 16 keys at a time, and bits of four blocks lie in shared memory"},
+      {p.mask == HeadMode::absent || p.mask_reads != ViewReads::elements, FOVEA_UNSUPPORTED, "this mask",
+       "neighbouring keys", "three warps read 16 keys at a time"},
       {p.kv_layout != KvLayout::paged || pages_fit(p), FOVEA_UNSUPPORTED, "pages of this size",
        "multiples of 16 keys; of 32 where head dims up to 64 have no softcap, mask or bias",
        "TMA brings pieces of a page that divide a step's keys as well, one after the other"},

@@ -53,6 +53,12 @@ inline constexpr auto kWgmmaTuning = [] {
                   "H200, 2026-11-29: S 4096 1.02 to 1.6x the speed of 4 stages, which leave room for one block of "
                   "mask; not timed with a causal or window rule"},
       WgmmaTuning{any, both, 128, 128, 0, 128, 128, 2, "no other fits"},
+      WgmmaTuning{any, mask, 192, 192, 0, 128, 64, 3, "derived from shared memory; not timed"},
+      WgmmaTuning{any, mask, 256, 256, 0, 128, 64, 2, "the most keys that two stages have room for"},
+      WgmmaTuning{any, bias, 192, 192, 0, 128, 64, 3, "derived from shared memory; not timed"},
+      WgmmaTuning{any, bias, 256, 256, 0, 128, 64, 2, "the most keys that two stages have room for"},
+      WgmmaTuning{any, both, 192, 192, 0, 128, 64, 3, "derived from shared memory; not timed"},
+      WgmmaTuning{any, both, 256, 256, 0, 128, 64, 2, "the most keys that two stages have room for"},
       WgmmaTuning{any, none, 192, 128, 0, 128, 128, 2,
                   "H200, 2026-11-29: S 1k, 4k, 16k 1.02, 1.03, 1.04x the speed of 96 keys; causal S 1k, 4k, 16k 1.03, "
                   "1.03, 1.02x the speed of 96 keys"},

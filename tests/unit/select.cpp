@@ -224,7 +224,7 @@ TEST_F(SelectWgmma, SendsWhatItLacksToFwdMma) {
   EXPECT_EQ(supports_fwd_wgmma(plain_, caps_).refusal.allowed, "SM90");
 }
 
-TEST_F(SelectWgmma, ServesBiasesThatTmaCanBringAndThatFit) {
+TEST_F(SelectWgmma, ServesBiasesThatTmaCanBring) {
   const auto bias = [](Problem& p) {
     p.bias = HeadMode::broadcast, p.bias_reads = ViewReads::vectors, p.bias_dtype = FOVEA_F16;
   };
@@ -237,7 +237,6 @@ TEST_F(SelectWgmma, ServesBiasesThatTmaCanBringAndThatFit) {
   EXPECT_TRUE(supports_fwd_wgmma(odd_mask, caps_).served) << "rows of a mask may begin anywhere";
   refused("bias of odd rows", FOVEA_UNSUPPORTED, [&](Problem& p) { bias(p), p.bias_reads = ViewReads::words; });
   refused("fp32 bias", FOVEA_UNSUPPORTED, [&](Problem& p) { bias(p), p.bias_dtype = FOVEA_F32; });
-  refused("bias, wide heads", FOVEA_UNSUPPORTED, [&](Problem& p) { bias(p), p.head_dim_qk = 192; });
   biased.mask = HeadMode::broadcast, biased.mask_reads = ViewReads::vectors, biased.softmax_scale = -1.0F;
   EXPECT_TRUE(supports_fwd_wgmma(biased, caps_).served);
   EXPECT_EQ(fwd_wgmma_spec(biased).score, ScoreForm::masked_biased);
@@ -250,6 +249,23 @@ TEST_F(SelectWgmma, ServesBiasesThatTmaCanBringAndThatFit) {
   EXPECT_EQ(fwd_wgmma_spec(biased).score, ScoreForm::masked);
   EXPECT_TRUE(fwd_wgmma_spec(biased).transformed);
   refused("bias and odd mask", FOVEA_UNSUPPORTED, [&](Problem& p) { bias(p), p.mask = HeadMode::broadcast; });
+}
+
+TEST_F(SelectWgmma, ServesMasksAndBiasesOfEveryHeadDim) {
+  const std::int64_t room = architecture_caps(90).smem_bytes;
+  for (const std::int64_t head_dim : {64, 128, 192, 256}) {
+    for (const bool masked : {false, true}) {
+      for (const bool biased : {false, true}) {
+        Problem p = plain_;
+        p.head_dim_qk = p.head_dim_v = head_dim;
+        if (masked) p.mask = HeadMode::broadcast, p.mask_reads = ViewReads::words;
+        if (biased) p.bias = HeadMode::broadcast, p.bias_reads = ViewReads::vectors, p.bias_dtype = FOVEA_BF16;
+        EXPECT_TRUE(supports_fwd_wgmma(p, caps_).served) << head_dim;
+        EXPECT_TRUE(well_formed(fwd_wgmma_spec(p))) << head_dim;
+        EXPECT_LE(plan_smem(fwd_wgmma_spec(p)).bytes, room) << head_dim;
+      }
+    }
+  }
 }
 
 TEST_F(SelectWgmma, ServesCallsOnSm90) {

@@ -41,6 +41,12 @@ void long_bias(Case& c, Heads heads) {
   c.bias = heads, c.bias_dtype = c.dtype;
 }
 
+// Head dims of which fwd_wgmma has 64 keys in a step, over several of these.
+void wide_heads(Case& c) {
+  c.head_dim_qk = c.head_dim_v = c.dtype == FOVEA_BF16 ? 256 : 192;
+  c.seqlen_kv *= 3;
+}
+
 // A rule whose kernels differ from the plain ones keeps to the first `kinds` kinds.
 struct Rule {
   std::size_t kinds;
@@ -134,6 +140,21 @@ constexpr Rule kRules[] = {
        c.bias_minus_inf = 0.3F, c.values = Values::special;
      }},
     {1, [](Case& c) { long_bias(c, Heads::kv), c.bias_minus_inf = 0.3F, c.mask = Heads::one, c.scale = 0.0F; }},
+    {2,
+     [](Case& c) {  // of head dim 256: rows that begin anywhere
+       wide_heads(c), c.mask = Heads::q, c.mask_density = 0.01F, c.values = Values::special;
+       c.dtype == FOVEA_BF16 ? void(c.seqlen_kv |= 1) : whole_rows(c);
+     }},
+    {2,
+     [](Case& c) {
+       wide_heads(c), whole_rows(c);
+       c.bias = Heads::q, c.bias_dtype = c.dtype, c.bias_minus_inf = 0.3F, c.values = Values::special, c.causal = true;
+     }},
+    {2,
+     [](Case& c) {
+       wide_heads(c), whole_rows(c);
+       c.mask = Heads::one, c.mask_density = 0.02F, c.bias = Heads::q, c.bias_dtype = c.dtype, c.window_left = 70;
+     }},
 };
 
 }  // namespace
