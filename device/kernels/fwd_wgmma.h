@@ -11,8 +11,8 @@
 
 namespace fovea::kernels {
 
-// 128 threads of the producer, of which one warp works, and the others look at a mask or send output; then the
-// consumers. Registers go from the first to the others.
+// 128 threads of the producer, of which one warp works, and the others look at a mask, copy a bias or send output; then
+// the consumers. Registers go from the first to the others.
 template <FwdSpec kSpec>
 FOVEA_INLINE void fwd_wgmma(const FwdWgmmaParams& p) {
   static_assert(well_formed(kSpec) && kSpec.family == Family::wgmma);
@@ -33,6 +33,8 @@ FOVEA_INLINE void fwd_wgmma(const FwdWgmmaParams& p) {
       Producer<kSpec>(p, ring).run();
     } else if constexpr (kMasked) {
       MaskScanner<kSpec>(p, ring, isa::tid_x() - 32U).run();
+    } else if constexpr (kSpec.copies_bias()) {
+      BiasCopier<kSpec>(p, ring, isa::tid_x() - 32U).run();
     } else if constexpr (kSpec.sends_apart()) {
       const u32 group = isa::tid_x() / 32U - 1U;
       if (group < kSpec.consumers()) Sender<kSpec>(p, ring, group).run();

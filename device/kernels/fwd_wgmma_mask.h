@@ -6,6 +6,7 @@
 // block, whether it is partly hidden, and whether it is the turn's last. A turn with keys has one step at least.
 #pragma once
 
+#include "kernels/fwd_wgmma_bias_copies.h"
 #include "kernels/fwd_wgmma_mask_pieces.h"
 
 namespace fovea::kernels {
@@ -31,19 +32,25 @@ class MaskScanner {
   template <class Pieces>
   FOVEA_INLINE void scan_all() {
     for (i32 scan = 0;; ++scan) {
-      const i32 turn = steps_.take_scan(scan);
-      if (turn == Ring::kEndOfScans) break;
+      const i32 turn = steps_.scans().take(scan);
+      if (turn == TileRequests::kEnd) break;
       scan_tile<Pieces>(ld_shared_object<WgmmaWork>(ring_.work(turn)));
     }
   }
 
-  // From the last block to the first. A step is published once it is known whether another follows.
+  // From the last block to the first. A step is published once it is known whether another follows, and only then is
+  // its bias copied, which waits for the consumers: K and V of the step are on their way.
   template <class Pieces>
   FOVEA_INLINE void scan_tile(const WgmmaWork& work) {
     Pieces pieces(p_, work, thread_);
+    const BiasCopies<kSpec> copies(p_, work, thread_);  // kSpec.copies_bias() only
     constexpr u32 kNone = ~0U;
     u32 waiting = kNone;
     i32 buffer = 0;
+    const auto publish = [&](u32 what) {
+      steps_.publish(step_ - 1, what, thread_ == 0);
+      if constexpr (kSpec.copies_bias()) copies.copy(bias_, step_ - 1, Ring::unpack(what).block);
+    };
     const auto copy = [&](i32 to, i32 block) {
       if (block >= work.blocks.first) pieces.copy(steps_, to, block);
       isa::cp_async_commit_group();
@@ -66,11 +73,11 @@ class MaskScanner {
     }
     publish(waiting | Ring::kLast);
   }
-  FOVEA_INLINE void publish(u32 what) const { steps_.publish(step_ - 1, what, thread_ == 0); }
 
   const FwdParams& p_;
   WgmmaRing<kSpec> ring_;
   Ring steps_;
+  BiasRing<kSpec> bias_;
   i32 thread_;
   i32 step_ = 0;
 };

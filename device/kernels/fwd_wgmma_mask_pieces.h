@@ -4,6 +4,7 @@
 
 #include "attention/score_views.h"
 #include "kernels/fwd_wgmma_mask_ring.h"
+#include "tile/copy_end.h"
 
 namespace fovea::kernels {
 
@@ -211,26 +212,9 @@ class MaskWords {
     FOVEA_ROLLED
     for (i32 i = 0; i < kPieces; ++i, place = next(place)) {
       if (idle(i)) break;
-      const SmemPtr to = ring.piece(buffer, thread_, i);
-      const u8* from = piece_at(place) + key0;
       const i32 bytes = p_.mask.keys - (key0 + 16 * place.at - static_cast<i32>(lead(place.row)));
-      if (bytes >= 16 || bytes <= 0) {
-        isa::cp_async_cg(to, from, bytes > 0 ? 16U : 0U);
-      } else {
-        FOVEA_UNROLL
-        for (i32 word = 0; word < 4; ++word)
-          copy_word(to + static_cast<u32>(4 * word), from + 4 * word, bytes - 4 * word);
-      }
+      copy_row_end(ring.piece(buffer, thread_, i), piece_at(place) + key0, bytes);
     }
-  }
-  FOVEA_INLINE static void copy_word(SmemPtr to, const u8* from, i32 bytes) {
-    if (bytes >= 4) return isa::cp_async_ca<4>(to, from, 4U);
-    u32 word = 0;
-    FOVEA_UNROLL
-    for (i32 i = 0; i < 3; ++i) {
-      if (i < bytes) word |= u32{isa::ld_global_nc<u8>(from + i)} << static_cast<u32>(8 * i);
-    }
-    isa::st_shared<u32>(to, word);
   }
 
   const FwdParams& p_;

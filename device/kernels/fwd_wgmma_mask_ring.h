@@ -2,6 +2,7 @@
 // for and steps that are found, with a bit per score of partly hidden blocks. See fwd_wgmma_mask.h.
 #pragma once
 
+#include "kernels/fwd_wgmma_requests.h"
 #include "kernels/fwd_wgmma_ring.h"
 #include "kernels/fwd_wgmma_scores.h"
 
@@ -17,19 +18,16 @@ struct MaskStep {
 template <FwdSpec kSpec>
 class MaskRing {
   static constexpr u32 kSteps = kMaskSteps;
-  static constexpr u32 kScans = 2;
-  static constexpr u32 kFull = 0, kEmpty = 32, kScanFull = 64, kScanEmpty = 80, kStepWords = 96, kScanWords = 112;
-  static_assert(kSteps == 4 && kScanWords + 4 * kScans <= kMaskHeader);
+  static constexpr u32 kFull = 0, kEmpty = 32, kStepWords = 64, kScans = 80;
+  static_assert(kSteps == 4 && kScans + TileRequests::kBytes <= kMaskHeader);
   static constexpr i32 kRowWords = kSpec.tile_n / 32;  // of bits
   static_assert(!kSpec.scans_mask() || kRowWords == 2 || kRowWords == 4);
   static constexpr u32 kPieces = static_cast<u32>(kSpec.mask_pieces());
 
  public:
   static constexpr u32 kPartial = 1U << 30U, kLast = 1U << 31U;  // of a step's word; below them its block
-  static constexpr u32 kThreads = static_cast<u32>(kMaskThreads);
-  static constexpr u32 kWarps = kThreads / 32U;  // that scan
-  static constexpr u32 kBarrier = 8;  // of named barriers, that of the scanners
-  static constexpr i32 kEndOfScans = -1;
+  static constexpr u32 kThreads = TileRequests::kThreads;        // that scan
+  static constexpr u32 kBarrier = 8;                             // of named barriers, that of the scanners
 
   FOVEA_INLINE MaskRing() : smem_(SmemPtr{isa::smem_base()} + plan_smem(kSpec).mask_words) {}
 
@@ -39,34 +37,18 @@ class MaskRing {
       isa::mbarrier_init(full(i), kThreads);
       isa::mbarrier_init(empty(i), static_cast<u32>(kSpec.tile_m) * 2U + 1U);  // the consumers, the producer
     }
-    FOVEA_UNROLL
-    for (i32 i = 0; i < static_cast<i32>(kScans); ++i) {
-      isa::mbarrier_init(scan_full(i), 1U);
-      isa::mbarrier_init(scan_empty(i), kWarps);
-    }
+    scans().init();
   }
+  FOVEA_INLINE TileRequests scans() const { return TileRequests(smem_ + kScans); }
 
-  // The producer's side, one thread: scan number `scan` is that of `turn`, or kEndOfScans.
-  FOVEA_INLINE void ask(i32 scan, i32 turn) const {
-    isa::mbarrier_wait_parity(scan_empty(scan), scan_parity(scan) ^ 1U);
-    isa::st_shared<u32>(scan_word(scan), static_cast<u32>(turn));
-    isa::mbarrier_arrive(scan_full(scan));
-  }
+  // The producer's side, one thread.
   FOVEA_INLINE MaskStep await(i32 step) const {
     const u32 word = what(step);
     isa::mbarrier_arrive(empty(step));
     return unpack(word);
   }
 
-  // The scanners' side, a whole warp.
-  FOVEA_INLINE i32 take_scan(i32 scan) const {
-    if (isa::laneid() == 0) isa::mbarrier_wait_parity(scan_full(scan), scan_parity(scan));
-    isa::bar_warp_sync(0xffffffffU);
-    const auto turn = static_cast<i32>(isa::ld_shared<u32>(scan_word(scan)));
-    isa::bar_warp_sync(0xffffffffU);
-    if (isa::laneid() == 0) isa::mbarrier_arrive(scan_empty(scan));
-    return turn;
-  }
+  // The scanners' side.
   FOVEA_INLINE void await_empty(i32 step) const { isa::mbarrier_wait_parity(empty(step), parity(step) ^ 1U); }
   // All threads, each after its bits of the step are written; one of them writes its word.
   FOVEA_INLINE void publish(i32 step, u32 what, bool writes) const {
@@ -110,14 +92,9 @@ class MaskRing {
   static constexpr u32 kBitsBytes = static_cast<u32>(4 * kRowWords * kSpec.tile_m);
   FOVEA_INLINE static u32 slot(i32 step) { return static_cast<u32>(step) % kSteps; }
   FOVEA_INLINE static u32 parity(i32 step) { return static_cast<u32>(step) / kSteps % 2U; }
-  FOVEA_INLINE static u32 scan_slot(i32 scan) { return static_cast<u32>(scan) % kScans; }
-  FOVEA_INLINE static u32 scan_parity(i32 scan) { return static_cast<u32>(scan) / kScans % 2U; }
   FOVEA_INLINE SmemPtr full(i32 step) const { return smem_ + (kFull + 8U * slot(step)); }
   FOVEA_INLINE SmemPtr empty(i32 step) const { return smem_ + (kEmpty + 8U * slot(step)); }
   FOVEA_INLINE SmemPtr word(i32 step) const { return smem_ + (kStepWords + 4U * slot(step)); }
-  FOVEA_INLINE SmemPtr scan_full(i32 scan) const { return smem_ + (kScanFull + 8U * scan_slot(scan)); }
-  FOVEA_INLINE SmemPtr scan_empty(i32 scan) const { return smem_ + (kScanEmpty + 8U * scan_slot(scan)); }
-  FOVEA_INLINE SmemPtr scan_word(i32 scan) const { return smem_ + (kScanWords + 4U * scan_slot(scan)); }
 
   SmemPtr smem_;
 };

@@ -105,11 +105,13 @@ class Producer {
     }
     if (!leader()) return;
     if (tiles > 0 && ring_.runs_again(tiles - 1)) run_again();
-    if (kSpec.scans_mask()) mask_.ask(scans_, MaskRing<kSpec>::kEndOfScans);
+    if (kAsks) ask(TileRequests::kEnd);
   }
 
  private:
   static constexpr i32 kStages = kSpec.stages;
+  // Whether other warps work for it, on a mask or, where there is none, on a bias.
+  static constexpr bool kAsks = kSpec.scans_mask() || kSpec.copies_bias();
   // One lane, always the same; all lanes ask. Inside, ptxas knows that no other lane takes part: TMA's operands go
   // straight to uniform registers, where after a comparison with the lane's index a loop over lanes brings them.
   FOVEA_INLINE static bool leader() { return isa::elect_sync(); }
@@ -168,7 +170,7 @@ class Producer {
     if (blocks == 0) {
       stage_next();
     } else if (leader()) {
-      if (!first_key_sent_) send_k(turn, 0);
+      if (!first_key_sent_) send_first_k(turn);
       send_bias(turn, 0);
     }
     first_key_sent_ = false;
@@ -185,7 +187,7 @@ class Producer {
           if (next_sent) send_q();
         }
       } else if (settled && staged_blocks_ > 0) {
-        send_k(turn + 1, 0);
+        send_first_k(turn + 1);
         first_key_sent_ = true;
       }
       send_v(turn, i);
@@ -235,7 +237,7 @@ class Producer {
   }
   // For a look at the mask of the tile whose turn comes next.
   FOVEA_INLINE void ask_for_staged() {
-    if (kSpec.scans_mask() && staged_ == TurnKind::run && staged_blocks_ > 0) mask_.ask(scans_++, turn_);
+    if (kSpec.scans_mask() && staged_ == TurnKind::run && staged_blocks_ > 0) ask(turn_);
   }
 
   // The turn before the last once more, for every class of V elements, and then the last, which was for nothing.
@@ -252,7 +254,11 @@ class Producer {
         for (i32 pass = 0; pass < passes; ++pass) send_masked_pass();
       } else {
         for (i32 n = 0; n < passes * blocks; ++n) {
-          send_k(turn_ - 1, n % blocks);
+          if (n % blocks == 0) {
+            send_first_k(turn_ - 1);
+          } else {
+            send_k(turn_ - 1, n % blocks);
+          }
           send_v(turn_ - 1, n % blocks);
           send_bias(turn_ - 1, n % blocks);
         }
@@ -261,7 +267,7 @@ class Producer {
   }
   // K and V of the last turn's tile, whose mask is looked at once more.
   FOVEA_INLINE void send_masked_pass() {
-    mask_.ask(scans_++, turn_ - 1);
+    ask(turn_ - 1);
     for (bool last = false; !last;) {
       const MaskStep step = mask_.await(k_step_);
       last = step.last;
@@ -301,6 +307,13 @@ class Producer {
   FOVEA_INLINE static i32 first_key(const WgmmaWork& work, i32 i) {
     return (kSpec.scans_mask() ? i : work.blocks.last - 1 - i) * kSpec.tile_n;
   }
+  // Of other warps, a look at a mask or copies of a bias.
+  FOVEA_INLINE void ask(i32 turn) { (kSpec.scans_mask() ? mask_.scans() : bias_.requests()).ask(requests_++, turn); }
+  // Of a turn's first block, whose bias is copied with those behind it.
+  FOVEA_INLINE void send_first_k(i32 turn) {
+    send_k(turn, 0);
+    if (kSpec.copies_bias()) ask(turn);
+  }
   // K and V of the i-th block that a turn's tile takes, from the last to the first; with a mask, of block i.
   FOVEA_INLINE void send_k(i32 turn, i32 i) {
     isa::mbarrier_wait_parity(ring_.k_empty(k_step_), ring_.parity(k_step_) ^ 1U);
@@ -314,7 +327,7 @@ class Producer {
   }
   // After the V of the block before: consumers are done with that one's bias later than with the V before it.
   FOVEA_INLINE void send_bias(i32 turn, i32 i) {
-    if constexpr (kSpec.bias_tiles) {
+    if constexpr (kSpec.bias_tiles && !kSpec.copies_bias()) {
       const auto work = ld_shared_object<WgmmaWork>(ring_.work(turn));
       bias_.load(bias_step_++, p_, work, first_key(work, i));
     }
@@ -340,7 +353,7 @@ class Producer {
   i32 k_step_ = 0, v_step_ = 0, bias_step_ = 0;
   MaskRing<kSpec> mask_;
   BiasRing<kSpec> bias_;
-  i32 scans_ = 0;  // asked for
+  i32 requests_ = 0;
 };
 
 }  // namespace fovea::kernels

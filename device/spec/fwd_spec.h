@@ -36,11 +36,10 @@ enum class Family : u8 { mma, wgmma };
 
 // Family::wgmma: bytes for barriers and the like in front of its tiles; with a bias, behind that one's tiles.
 inline constexpr u32 kWgmmaHeader = 2048;
-inline constexpr u32 kBiasHeader = 32;
-
-// Family::wgmma with a mask: threads that look at it, blocks of keys whose mask has been looked at, and bytes in front
-// of their bits.
-inline constexpr i32 kMaskThreads = 96;
+inline constexpr u32 kBiasHeader = 112;
+// Family::wgmma: threads of the producer's warpgroup that are not the producer. They look at a mask, or copy a bias.
+inline constexpr i32 kHelperThreads = 96;
+// With a mask: blocks of keys whose mask has been looked at, and bytes in front of their bits.
 inline constexpr u32 kMaskSteps = 4;
 inline constexpr u32 kMaskHeader = 128;
 
@@ -60,8 +59,9 @@ struct FwdSpec {
   i32 min_ctas = 1;        // CTAs per SM that registers must allow
   Family family = Family::mma;
   bool transformed = false;  // Family::wgmma with a mask or a bias: scores as in general, then these
-  bool bias_tiles = false;   // biased, 16 bits, not with Loads::any: the bias of a block goes through shared memory
-  ViewReads reads = ViewReads::vectors;  // of mask and bias; with Loads::any the call says it, for wgmma of the mask
+  bool bias_tiles = false;   // biased, not with Loads::any: the bias of a block goes through shared memory (16 bits, or
+                             // Family::wgmma)
+  ViewReads reads = ViewReads::vectors;  // of mask and bias; with Loads::any, and of a mask in wgmma, the call says it
 
   constexpr bool operator==(const FwdSpec&) const = default;
 
@@ -86,7 +86,7 @@ struct FwdSpec {
     return family == Family::wgmma && (score == ScoreForm::masked || score == ScoreForm::masked_biased);
   }
   // How many blocks ahead a mask is fetched.
-  constexpr i32 mask_buffers() const { return head_dim_qk <= 64 && head_dim_v <= 64 ? 3 : 1; }
+  constexpr i32 mask_buffers() const { return head_dim_qk <= 64 && head_dim_v <= 64 && !copies_bias() ? 3 : 1; }
   // Family::mma: whether the accumulators of products begin with the bias, which is there before them then, divided by
   // what the exponent takes of the scale. See FwdParams::query_scale.
   constexpr bool begins_with_bias() const {
@@ -96,12 +96,20 @@ struct FwdSpec {
   constexpr i32 bias_buffers() const {
     if (begins_with_bias()) return stages;
     const bool narrow = tile_m <= 128 && head_dim_qk <= 64 && head_dim_v <= 64;
+    if (copies_bias()) return (narrow && bias != Element::fp32) || (head_dim_qk <= 128 && tile_n <= 64) ? 2 : 1;
     return family == Family::wgmma && score == ScoreForm::biased && (narrow || head_dim_qk > 128) ? 2 : 1;
   }
+  // Family::wgmma: whether warps copy the bias, which TMA cannot bring: rows that begin anywhere, or fp32. Then a row of
+  // a block has 16 bytes more in shared memory, as its keys lie in one piece of 16 more.
+  constexpr bool copies_bias() const {
+    return family == Family::wgmma && bias_tiles && reads == ViewReads::words;
+  }
+  constexpr i32 bias_element_bytes() const { return bias == Element::fp32 ? 4 : 2; }
+  constexpr i32 bias_pitch() const { return tile_n * bias_element_bytes() + (copies_bias() ? 16 : 0); }
   // Family::wgmma: whether output goes through shared memory. A mask and a bias together leave too little of it, and so
-  // do wide rows of Q and K in blocks of more than 96 keys, or with either.
+  // do a bias that is copied, and wide rows of Q and K in blocks of more than 96 keys, or with either.
   constexpr bool stages_out() const {
-    return score != ScoreForm::masked_biased && (head_dim_qk <= 128 || (tile_n <= 96 && !views()));
+    return score != ScoreForm::masked_biased && !copies_bias() && (head_dim_qk <= 128 || (tile_n <= 96 && !views()));
   }
   // Whether warps of the producer's warpgroup that look at no mask send it, one for each consumer. Wider rows gain
   // nothing by it.
@@ -124,11 +132,11 @@ struct FwdSpec {
   }
   constexpr u32 bias_bytes() const {
     if (!bias_tiles) return 0;
-    return static_cast<u32>(2 * tile_m * tile_n * bias_buffers()) + (family == Family::wgmma ? kBiasHeader : 0U);
+    return static_cast<u32>(tile_m * bias_pitch() * bias_buffers()) + (family == Family::wgmma ? kBiasHeader : 0U);
   }
   // Family::wgmma with a mask: 16-byte pieces that one of its buffers holds, as many for each of the threads that look
   // at it. Where rows begin anywhere, a row's keys lie in one piece more. They exchange 16 bits per piece.
-  constexpr i32 mask_pieces() const { return round_up(tile_m * (tile_n / 16 + 1), kMaskThreads); }
+  constexpr i32 mask_pieces() const { return round_up(tile_m * (tile_n / 16 + 1), kHelperThreads); }
 };
 
 // Byte offsets from the base of dynamic shared memory. A stage is a K tile followed by a V tile. The output tile takes
@@ -203,13 +211,14 @@ constexpr bool well_formed_wgmma(const FwdSpec& spec) {
   // A consumer skips fewer blocks than there are stages: the producer, which waits for verdicts, is not waited for.
   const i32 skipped = products && spec.own_blocks() ? ceil_div(spec.tile_m - 64, spec.tile_n) : 0;
   // Nor for bias of the blocks behind its own, while it waits for the next tile's Q.
-  const bool bias =
-      spec.bias_tiles && spec.bias != Element::fp32 && spec.tile_n % 64 == 0 && skipped <= spec.bias_buffers();
+  const bool copied = spec.copies_bias() && spec.tile_m == 128;
+  const bool bias = spec.bias_tiles && spec.tile_n % 64 == 0 && skipped <= spec.bias_buffers() &&
+                    (spec.reads == ViewReads::vectors ? spec.bias != Element::fp32 : copied);
   const bool mask = spec.tile_m == 128 && (spec.tile_n == 64 || spec.tile_n == 128);
   const bool biased = spec.score == ScoreForm::biased || spec.score == ScoreForm::masked_biased;
   const bool views =
       (biased ? bias : !spec.bias_tiles) && (!spec.scans_mask() || mask) && (!spec.transformed || spec.views());
-  if (spec.reads != ViewReads::vectors) return false;
+  if (spec.reads != ViewReads::vectors && !copied) return false;
   const bool ring = spec.stages >= 2 && spec.stages <= 4 && skipped < spec.stages && spec.min_ctas == 1;
   return products && head_dims && ring && spec.rows_per_warp == 16 && spec.element != Element::fp32 &&
          spec.loads != Loads::any && views && (spec.rows == Rows::head || (!spec.views() && spec.stages_out()));

@@ -62,7 +62,7 @@ ForwardMaps forward_maps(const Plan& plan, const ForwardOperands& operands) {
   const std::int64_t kv_rows = paged ? p.page_size : operands.rows_kv;
   const std::int32_t kv_box = paged ? fwd_wgmma_page_box(p, spec.tile_n) : spec.tile_n;
   std::optional<RowMap> bias;
-  if (p.bias != HeadMode::absent) bias = bias_map(operands.bias, p, spec.tile_m);
+  if (p.bias != HeadMode::absent && !spec.copies_bias()) bias = bias_map(operands.bias, p, spec.tile_m);
   const auto query_map = [&](const RowView& view, std::int64_t cols, std::int32_t box_rows) {
     const RowMap map = row_map(view, cols, operands.rows_q, p.num_heads_q, q_batch, box_rows);
     return spec.rows == Rows::group ? grouped(map, heads_per_group(p)) : map;

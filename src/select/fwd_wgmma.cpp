@@ -33,11 +33,29 @@ const Widths& widths(const Problem& p) {
   return *std::find_if(std::begin(kWidths), std::end(kWidths) - 1, fits);
 }
 
+// Whether warps copy the bias: TMA wants rows at multiples of 16 bytes, and ldmatrix elements of 16 bits.
+bool copies_bias(const Problem& p) {
+  return p.bias != HeadMode::absent && (p.bias_reads != ViewReads::vectors || p.bias_dtype == FOVEA_F32);
+}
+
+WgmmaViews views_of(const Problem& p) {
+  using enum WgmmaViews;
+  const bool masked = p.mask != HeadMode::absent;
+  if (p.bias == HeadMode::absent) return masked ? mask : none;
+  if (p.bias_dtype == FOVEA_F32) return fp32_bias;
+  if (copies_bias(p)) return masked ? copied_both : copied_bias;
+  return masked ? both : bias;
+}
+
+// Whether shared memory has room for a bias that is copied, whose rows are 16 bytes longer there.
+bool copies_fit(const Problem& p) {
+  const bool alone = p.bias_dtype != FOVEA_F32 && p.mask == HeadMode::absent;
+  return alone || std::max(p.head_dim_qk, p.head_dim_v) <= 192;
+}
+
 const WgmmaTuning& tuning_for(const Problem& p) {
   const WgmmaKeys keys = uneven_keys(p) ? WgmmaKeys::uneven : WgmmaKeys::even;
-  using enum WgmmaViews;
-  const bool biased = p.bias != HeadMode::absent;
-  const WgmmaViews views = p.mask == HeadMode::absent ? (biased ? bias : none) : (biased ? both : mask);
+  const WgmmaViews views = views_of(p);
   const std::int64_t queries =
       p.q_layout == QLayout::varlen ? p.total_q / std::max<std::int64_t>(p.batch, 1) : p.seqlen_q;
   const Widths& width = widths(p);
@@ -89,9 +107,10 @@ std::array<Condition, 9> conditions(const Problem& p, const GpuCaps& gpu) {
        "bf16 or f16, and out in the same", "it is compiled for these"},
       {std::max(p.head_dim_qk, p.head_dim_v) <= 256 && p.head_dim_qk % 8 == 0 && p.head_dim_v % 8 == 0, FOVEA_HEAD_DIM,
        "these head dims", "multiples of 8 up to 256", "TMA wants rows of whole 16 bytes"},
-      {p.bias == HeadMode::absent || (p.bias_reads == ViewReads::vectors && p.bias_dtype != FOVEA_F32),
-       FOVEA_UNSUPPORTED, "this bias", "bf16 or f16, rows of a multiple of 8 keys at multiples of 16 bytes",
-       "TMA brings it into the shared memory that K and V leave"},
+      {!copies_bias(p) || (p.bias_reads != ViewReads::elements && copies_fit(p)), FOVEA_UNSUPPORTED, "this bias",
+       "neighbouring keys; above head dim 192 bf16 or f16, with a mask rows of a multiple of 8 keys at multiples of 16 "
+       "bytes",
+       "it goes through the shared memory that K and V leave"},
       {p.mask == HeadMode::absent || p.mask_reads != ViewReads::elements, FOVEA_UNSUPPORTED, "this mask",
        "neighbouring keys", "three warps read 16 keys at a time"},
       {p.kv_layout != KvLayout::paged || pages_fit(p), FOVEA_UNSUPPORTED, "pages of this size",
@@ -144,6 +163,7 @@ FwdSpec fwd_wgmma_spec(const Problem& p) {
     spec.score = masked ? ScoreForm::masked_biased : ScoreForm::biased;
     spec.bias = element_of(p.bias_dtype);
     spec.bias_tiles = true;
+    if (copies_bias(p)) spec.reads = ViewReads::words;
   }
   // A bias joins any scale in one step.
   spec.transformed = biased ? p.softcap != 0.0F : masked && !scale_folds(p);

@@ -11,8 +11,9 @@ namespace fovea {
 // Tiles with as many keys as their neighbours, or of which causal and window rules leave different parts; either.
 enum class WgmmaKeys : u8 { even, uneven, any };
 
-// What a call's scores meet beside position rules.
-enum class WgmmaViews : u8 { none, mask, bias, both };
+// What a call's scores meet beside position rules. copied_bias, copied_both: with a bias of 16 bits that warps copy, as
+// TMA cannot bring it; fp32_bias: with a bias of fp32, and a mask or not.
+enum class WgmmaViews : u8 { none, mask, bias, both, copied_bias, copied_both, fp32_bias };
 
 struct WgmmaTuning {
   WgmmaKeys keys;
@@ -59,6 +60,16 @@ inline constexpr auto kWgmmaTuning = [] {
       WgmmaTuning{any, bias, 256, 256, 0, 128, 64, 2, "the most keys that two stages have room for"},
       WgmmaTuning{any, both, 192, 192, 0, 128, 64, 3, "derived from shared memory; not timed"},
       WgmmaTuning{any, both, 256, 256, 0, 128, 64, 2, "the most keys that two stages have room for"},
+      WgmmaTuning{any, copied_bias, 64, 64, 0, 128, 128, 3, "not timed"},
+      WgmmaTuning{any, copied_bias, 128, 128, 0, 128, 128, 2, "not timed"},
+      WgmmaTuning{any, copied_bias, 192, 192, 0, 128, 64, 3, "not timed"},
+      WgmmaTuning{any, copied_bias, 256, 256, 0, 128, 64, 2, "not timed"},
+      WgmmaTuning{any, copied_both, 64, 64, 0, 128, 128, 3, "not timed"},
+      WgmmaTuning{any, copied_both, 128, 128, 0, 128, 128, 2, "not timed"},
+      WgmmaTuning{any, copied_both, 192, 192, 0, 128, 64, 2, "not timed"},
+      WgmmaTuning{any, fp32_bias, 64, 64, 0, 128, 64, 3, "not timed"},
+      WgmmaTuning{any, fp32_bias, 128, 128, 0, 128, 64, 3, "not timed"},
+      WgmmaTuning{any, fp32_bias, 192, 192, 0, 128, 64, 2, "not timed"},
       WgmmaTuning{any, none, 192, 128, 0, 128, 128, 2,
                   "H200, 2026-11-29: S 1k, 4k, 16k 1.02, 1.03, 1.04x the speed of 96 keys; causal S 1k, 4k, 16k 1.03, "
                   "1.03, 1.02x the speed of 96 keys"},

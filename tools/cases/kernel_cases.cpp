@@ -43,7 +43,7 @@ void long_bias(Case& c, Heads heads) {
 
 // Head dims of which fwd_wgmma has 64 keys in a step, over several of these.
 void wide_heads(Case& c) {
-  c.head_dim_qk = c.head_dim_v = c.dtype == FOVEA_BF16 ? 256 : 192;
+  c.head_dim_qk = c.head_dim_v = 256;
   c.seqlen_kv *= 3;
 }
 
@@ -140,20 +140,44 @@ constexpr Rule kRules[] = {
        c.bias_minus_inf = 0.3F, c.values = Values::special;
      }},
     {1, [](Case& c) { long_bias(c, Heads::kv), c.bias_minus_inf = 0.3F, c.mask = Heads::one, c.scale = 0.0F; }},
-    {2,
-     [](Case& c) {  // of head dim 256: rows that begin anywhere
-       wide_heads(c), c.mask = Heads::q, c.mask_density = 0.01F, c.values = Values::special;
-       c.dtype == FOVEA_BF16 ? void(c.seqlen_kv |= 1) : whole_rows(c);
+    {1,
+     [](Case& c) {
+       wide_heads(c), c.seqlen_kv |= 1, c.mask = Heads::q, c.mask_density = 0.01F, c.values = Values::special;
      }},
-    {2,
+    {1,
      [](Case& c) {
        wide_heads(c), whole_rows(c);
        c.bias = Heads::q, c.bias_dtype = c.dtype, c.bias_minus_inf = 0.3F, c.values = Values::special, c.causal = true;
      }},
-    {2,
+    {1,
      [](Case& c) {
        wide_heads(c), whole_rows(c);
        c.mask = Heads::one, c.mask_density = 0.02F, c.bias = Heads::q, c.bias_dtype = c.dtype, c.window_left = 70;
+     }},
+    // Biases whose rows begin anywhere, and of fp32.
+    {2,
+     [](Case& c) {
+       long_bias(c, Heads::q), c.seqlen_kv -= 1;
+       c.bias_minus_inf = 0.3F, c.values = Values::special, c.causal = true;
+     }},
+    {2,
+     [](Case& c) {
+       long_bias(c, Heads::kv), c.seqlen_kv -= 3;
+       c.mask = Heads::one, c.mask_density = 0.05F, c.bias_batch = true, c.window_left = 90;
+     }},
+    {1,
+     [](Case& c) {
+       long_bias(c, Heads::one), c.bias_dtype = FOVEA_F32, c.seqlen_kv -= 1;
+       c.bias_minus_inf = 0.3F, c.values = Values::special, c.seqused_kv = true;
+     }},
+    {1,
+     [](Case& c) {
+       long_bias(c, Heads::one), c.bias_rows = false, c.seqlen_kv -= 5, c.bias_minus_inf = 0.1F;
+       c.mask = c.seed % 3 == 0 ? Heads::q : Heads::none, c.bias_dtype = c.seed % 2 == 0 ? FOVEA_F32 : c.dtype;
+     }},
+    {1,
+     [](Case& c) {  // softcap: fwd_mma takes its kernel for everything then, and needs none of its own
+       wide_heads(c), c.seqlen_kv |= 1, c.bias = Heads::kv, c.bias_dtype = c.dtype, c.causal = true, c.softcap = 5.0F;
      }},
 };
 
