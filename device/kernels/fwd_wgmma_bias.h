@@ -39,7 +39,7 @@ class BiasRing {
     for (u32 i = 0; i < kBuffers * kParts; ++i) {
       const auto buffer = static_cast<i32>(i / kParts);
       isa::mbarrier_init(full(buffer, i % kParts), kSpec.copies_bias() ? static_cast<u32>(kHelperThreads) : 1U);
-      isa::mbarrier_init(empty(buffer, i % kParts), 4U * kConsumers / kParts);
+      isa::mbarrier_init(empty(buffer, i % kParts), (kSpec.copies_bias() ? 128U : 4U) * kConsumers / kParts);
     }
     requests().init();
   }
@@ -74,25 +74,27 @@ class BiasRing {
     isa::cp_async_mbarrier_arrive_noinc(full(step, part));
   }
 
-  // Bytes in front of a tile's row in its first piece, in every block. Rows 8 apart have the same.
-  FOVEA_INLINE u32 lead(const FwdParams& p, const WgmmaWork& work, i32 row) const {
+  // The consumers' side, of a tile whose bias is copied: bytes in front of the lane's row in its first piece, in every
+  // block. Rows 8 apart have the same.
+  FOVEA_INLINE void find_lead(const FwdParams& p, const WgmmaWork& work, i32 row) {
     const i64 base = view_base<kSpec>(p.bias, work.tile);
     const i32 query = min(work.tile.row0 + row, max(work.seq.q_used, 1) - 1);
     const auto element = static_cast<u32>(view_row<kSpec>(p.bias, base, work.tile.head_q, query));
     const auto bytes = static_cast<u32>(kSpec.bias_element_bytes());
-    return (static_cast<u32>(address_of(p.bias.data)) + bytes * element) & 15U;
+    lead_ = (static_cast<u32>(address_of(p.bias.data)) + bytes * element) & 15U;
   }
 
-  // The consumers' side, a whole warp, whose rows of the tile begin at `row`: products (kSpec.transformed:
-  // scores but for the bias) -> scores. kExact: a bias of -inf hides a score that is NaN or +Inf as well; otherwise
-  // their sum is NaN, which the tile's sums show. lead: bytes in front of the lane's rows, where they are copied.
+  // The consumers' side, a whole warp of consumer `group`: products (kSpec.transformed: scores but for the bias) ->
+  // scores. kExact: a bias of -inf hides a score that is NaN or +Inf as well; otherwise their sum is NaN, which the
+  // tile's sums show.
   template <bool kExact>
-  FOVEA_INLINE void add(i32 step, u32 row, u32 lead, WgmmaAcc<kSpec.tile_n>& s, const FwdParams& p) const {
-    isa::mbarrier_wait_parity(full(step, part_of(row)), parity(step));
+  FOVEA_INLINE void add(i32 step, u32 group, WgmmaAcc<kSpec.tile_n>& s, const FwdParams& p) const {
+    const u32 row = 64U * group + isa::tid_x() / 32U % 4U * 16U;
+    isa::mbarrier_wait_parity(full(step, group % kParts), parity(step));
     const bool alike = p.bias.stride_q == 0;
     Tile rows(tile(step) + row * SmemTile::kRowBytes);
     if (alike) rows.lane_base = tile(step).address + (lane_chunk(LdmatrixPattern::a_row_major, isa::laneid()) << 4U);
-    const SmemPtr copied = tile(step) + (alike ? part_of(row) * 64U : row + isa::laneid() / 4U) * kPitch;
+    const SmemPtr copied = tile(step) + (alike ? group % kParts * 64U : row + isa::laneid() / 4U) * kPitch;
     FOVEA_UNROLL
     for (i32 i = 0; i < kSpec.tile_n / 16; ++i) {
       Array<f32, 8> bias;
@@ -100,7 +102,7 @@ class BiasRing {
         FOVEA_UNROLL
         for (u32 r = 0; r < 8; r += 2) {
           const SmemPtr at = copied + (alike ? 0U : r / 2U % 2U * 8U * kPitch);
-          const Array<f32, 2> two = copied_pair(at, lead, static_cast<u32>(2 * i) + r / 4U);
+          const Array<f32, 2> two = copied_pair(at, lead_, static_cast<u32>(2 * i) + r / 4U);
           bias[static_cast<i32>(r)] = two[0], bias[static_cast<i32>(r) + 1] = two[1];
         }
       } else {
@@ -116,20 +118,23 @@ class BiasRing {
                                                 : isa::fma_rn(x, p.scale, bias[r]);
       }
     }
-    hand_back(step, row);
+    hand_back(step, group);
   }
   // Of a block that the warp's rows do not see.
-  FOVEA_INLINE void skip(i32 step, u32 row) const {
-    isa::mbarrier_wait_parity(full(step, part_of(row)), parity(step));
-    hand_back(step, row);
+  FOVEA_INLINE void skip(i32 step, u32 group) const {
+    isa::mbarrier_wait_parity(full(step, group % kParts), parity(step));
+    hand_back(step, group);
   }
 
  private:
-  FOVEA_INLINE void hand_back(i32 step, u32 row) const {
-    isa::bar_warp_sync(0xffffffffU);
-    if (isa::laneid() == 0) isa::mbarrier_arrive(empty(step, part_of(row)));
+  FOVEA_INLINE void hand_back(i32 step, u32 group) const {
+    if constexpr (kSpec.copies_bias()) {  // every lane: racecheck sees no order behind a warp's barrier
+      isa::mbarrier_arrive(empty(step, group % kParts));
+    } else {
+      isa::bar_warp_sync(0xffffffffU);
+      if (isa::laneid() == 0) isa::mbarrier_arrive(empty(step, group % kParts));
+    }
   }
-  FOVEA_INLINE static u32 part_of(u32 row) { return row / 64U % kParts; }
 
   // The lane's two columns of eight, of a copied row whose bytes in front of it are `lead`.
   FOVEA_INLINE static Array<f32, 2> copied_pair(SmemPtr row, u32 lead, u32 eight) {
@@ -155,6 +160,7 @@ class BiasRing {
   FOVEA_INLINE SmemPtr empty(i32 step, u32 part) const { return full(step, part) + 8U; }
 
   SmemPtr smem_;
+  u32 lead_ = 0;
 };
 
 }  // namespace fovea::kernels

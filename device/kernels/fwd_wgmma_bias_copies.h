@@ -34,8 +34,8 @@ class BiasCopies {
   }
 
   // Waits for a step's buffer and begins to bring the bias of `block`, one consumer's rows after the other's. Rows that
-  // are no queries take the last one's place; keys past the view come as zeros, or whatever follows: position rules hide
-  // them.
+  // are no queries take the last one's place; keys past the view come as zeros, or whatever follows: position rules
+  // hide them.
   FOVEA_INLINE void copy(const BiasRing<kSpec>& ring, i32 step, i32 block) const {
     const i32 key0 = block * kSpec.tile_n;
     const bool rows_end = key0 + kSpec.tile_n + 16 / kElement > view_.keys;

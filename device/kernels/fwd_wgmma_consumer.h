@@ -79,7 +79,7 @@ class Consumer {
     behind_ = kOwnBlocks ? uniform(some_keys() ? blocks_.first - work.blocks.first : 0) : 0;
     step_ = uniform(step_);
     turn_ = uniform(turn_);
-    if constexpr (kSpec.copies_bias()) bias_lead_ = bias_.lead(p_.fwd, work, lane_row());
+    if constexpr (kSpec.copies_bias()) bias_.find_lead(p_.fwd, work, lane_row());
     return kind;
   }
   FOVEA_INLINE bool some_keys() const { return blocks_.last > blocks_.first; }
@@ -117,7 +117,7 @@ class Consumer {
     for (; blocks > 0; --blocks, ++step_) {
       await_key(step_);
       isa::mbarrier_wait_parity(ring_.v_full(step_), ring_.parity(step_));
-      if constexpr (kSpec.bias_tiles) bias_.skip(step_, 64U * group_);
+      if constexpr (kSpec.bias_tiles) bias_.skip(step_, group_);
       isa::bar_sync(kConsumerBarrier + 1U + group_, 128U);  // a thread that fell behind could miss a phase
       release(ring_.k_empty(step_));
       release(ring_.v_empty(step_));
@@ -249,12 +249,11 @@ class Consumer {
     isa::wgmma_commit_group();
   }
 
-  // A block's scores as softmax sees them, with those that count alone, and, if it is to look, what they mean for the
-  // rows.
+  // A block's scores as softmax sees them, those that count alone; if it is to look, what they mean for the rows.
   template <bool kClass>
   FOVEA_INLINE Maxima raise_maxima(i32 step, bool look) {
     if constexpr (kSpec.transformed || kSpec.score == ScoreForm::general) transform_scores(s_, p_.fwd);
-    if constexpr (kSpec.bias_tiles) bias_.template add<kClass>(step, 64U * group_ + 16U * warp(), bias_lead_, s_, p_.fwd);
+    if constexpr (kSpec.bias_tiles) bias_.template add<kClass>(step, group_, s_, p_.fwd);
     if constexpr (kSpec.scans_mask()) hide_masked(step);
     if (block_ < blocks_.clean_first || block_ >= blocks_.clean_last) {
       const auto work = ld_shared_object<WgmmaWork>(ring_.work(turn_));
@@ -389,7 +388,6 @@ class Consumer {
   bool last_ = false;                   // of the turn, as a mask says
   MaskRing<kSpec> mask_;                // kSpec.scans_mask() only
   BiasRing<kSpec> bias_;                // kSpec.bias_tiles only
-  u32 bias_lead_ = 0;                   // kSpec.copies_bias() only
   OutQueue<kSpec> out_;                 // kSpec.sends_apart() only
   ValueClass class_ = ValueClass::all;  // of V elements that count
   WgmmaRows rows_;

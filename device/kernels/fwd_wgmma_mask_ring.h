@@ -13,8 +13,8 @@ struct MaskStep {
   bool partial, last;
 };
 
-// Steps and scans in shared memory. Bits of a step: a row has a 16-bit word per 16 keys, with four bits for each lane of
-// the row's quad; see quad_bits().
+// Steps and scans in shared memory. Bits of a step: a row has a 16-bit word per 16 keys, with four bits for each lane
+// of the row's quad; see quad_bits().
 template <FwdSpec kSpec>
 class MaskRing {
   static constexpr u32 kSteps = kMaskSteps;
@@ -103,10 +103,13 @@ class MaskRing {
 template <i32 kColumns>
 FOVEA_INLINE void hide_by_bits(WgmmaAcc<kColumns>& s, i32 half, const Array<u32, kColumns / 32>& row) {
   const u32 quad = 4U * (isa::laneid() & 3U);
+  Array<u32, kColumns / 32> word;
+  FOVEA_UNROLL
+  for (i32 i = 0; i < word.kSize; ++i) word[i] = row[i] >> quad;
   FOVEA_UNROLL
   for (i32 i = 0; i < kColumns / 4; ++i) {
     const u32 bit = static_cast<u32>(i / 4 % 2 * 16 + i % 4);
-    if ((row[i / 8] >> quad >> bit & 1U) == 0U) s.at(i / 2, half, i % 2) = kMinusInfinity;
+    if ((word[i / 8] >> bit & 1U) == 0U) s.at(i / 2, half, i % 2) = kMinusInfinity;
   }
 }
 

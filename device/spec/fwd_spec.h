@@ -99,11 +99,9 @@ struct FwdSpec {
     if (copies_bias()) return (narrow && bias != Element::fp32) || (head_dim_qk <= 128 && tile_n <= 64) ? 2 : 1;
     return family == Family::wgmma && score == ScoreForm::biased && (narrow || head_dim_qk > 128) ? 2 : 1;
   }
-  // Family::wgmma: whether warps copy the bias, which TMA cannot bring: rows that begin anywhere, or fp32. Then a row of
-  // a block has 16 bytes more in shared memory, as its keys lie in one piece of 16 more.
-  constexpr bool copies_bias() const {
-    return family == Family::wgmma && bias_tiles && reads == ViewReads::words;
-  }
+  // Family::wgmma: whether warps copy the bias, which TMA cannot bring: rows that begin anywhere, or fp32. Then a row
+  // of a block has 16 bytes more in shared memory, as its keys lie in one piece of 16 more.
+  constexpr bool copies_bias() const { return family == Family::wgmma && bias_tiles && reads == ViewReads::words; }
   constexpr i32 bias_element_bytes() const { return bias == Element::fp32 ? 4 : 2; }
   constexpr i32 bias_pitch() const { return tile_n * bias_element_bytes() + (copies_bias() ? 16 : 0); }
   // Family::wgmma: whether output goes through shared memory. A mask and a bias together leave too little of it, and so
@@ -117,8 +115,8 @@ struct FwdSpec {
     return family == Family::wgmma && stages_out() && !scans_mask() && head_dim_v <= 64;
   }
   constexpr SmemTile bias_tile() const { return {.rows = tile_m, .cols = tile_n}; }
-  // Whether a consumer's rows often see a block less than the tile, or are not there at all. A mask's steps are those of
-  // the tile.
+  // Whether a consumer's rows often see a block less than the tile, or are not there at all. A mask's steps are those
+  // of the tile.
   constexpr bool own_blocks() const { return !scans_mask() && (tile_m > 128 || tile_n <= 64); }
   constexpr i32 warps() const { return tile_m / rows_per_warp; }
   constexpr u32 consumers() const { return static_cast<u32>(tile_m) / 64U; }  // Family::wgmma: warpgroups that compute

@@ -22,7 +22,8 @@ FOVEA_INLINE void copy_end_word(SmemPtr to, const u8* from, i32 bytes) {
 FOVEA_INLINE void copy_row_end(SmemPtr to, const u8* from, i32 bytes) {
   if (bytes >= 16 || bytes <= 0) return isa::cp_async_cg(to, from, bytes > 0 ? 16U : 0U);
   FOVEA_UNROLL
-  for (i32 word = 0; word < 4; ++word) copy_end_word(to + static_cast<u32>(4 * word), from + 4 * word, bytes - 4 * word);
+  for (i32 word = 0; word < 4; ++word)
+    copy_end_word(to + static_cast<u32>(4 * word), from + 4 * word, bytes - 4 * word);
 }
 
 }  // namespace fovea

@@ -76,19 +76,21 @@ bool packs_heads(const Problem& p, const FwdSpec& spec) {
 // Whether the call has tiles for a third of the SMs. With fewer, and so many keys that one CTA takes its time over
 // them, fwd_mma is faster, which splits keys. H200, 2026-11-29, fewer than 64 queries of 4 or 8 heads, head dims 64 and
 // 128, time of fwd_mma over that of fwd_wgmma: 48 tiles and more 0.95 to 2.8, 8 to 32 tiles of 4096 and 8192 keys 0.41
-// to 1.03, of 1024 keys 1.06 to 1.54.
+// to 1.03, of 1024 keys 1.06 to 1.54. 2026-11-30, with a mask or bias, head dims 64 to 256: 8 tiles of 8192 keys 0.18
+// to 0.36, of 2048 keys 0.54 to 0.69, 32 tiles of 8192 keys 0.61 to 0.71, 64 of them 1.10 to 1.27.
 bool busies_the_chip(const Problem& p, const FwdSpec& spec, const GpuCaps& gpu) {
-  constexpr std::int64_t kManyKeys = 4096;
-  return 3 * row_tiles(p, spec) >= gpu.num_sms || p.seqlen_kv < kManyKeys;
+  const std::int64_t many_keys = spec.views() ? 2048 : 4096;
+  return 3 * row_tiles(p, spec) >= gpu.num_sms || p.seqlen_kv < many_keys;
 }
 
-// Whether tiles have enough rows: queries of a head, or of the heads of a group.
-bool fills_tiles(const Problem& p, const GpuCaps& gpu) {
+// Whether tiles have enough rows, queries of a head or of the heads of a group, and whether there are enough of them;
+// where fwd_mma has no kernel but its slow one, few will do.
+bool fills_tiles(const Problem& p, const GpuCaps& gpu, bool slow_in_mma) {
   if (p.q_layout == QLayout::varlen) return p.total_q >= kMinRows;
   const FwdSpec spec = fwd_wgmma_spec(p);
   const bool few = p.seqlen_q < kMinRows;
   if (few && (spec.rows != Rows::group || p.seqlen_q * heads_per_group(p) <= kMinRows)) return false;
-  return spec.views() || busies_the_chip(p, spec, gpu);
+  return slow_in_mma || busies_the_chip(p, spec, gpu);
 }
 
 // TMA brings pieces that divide a page and a step's keys, which are a multiple of 32. A piece of 16 keys takes as long
@@ -100,7 +102,7 @@ bool pages_fit(const Problem& p) {
   return p.page_size % (narrow && plain ? 2 * kMinPageRows : kMinPageRows) == 0;
 }
 
-std::array<Condition, 9> conditions(const Problem& p, const GpuCaps& gpu) {
+std::array<Condition, 9> conditions(const Problem& p, const GpuCaps& gpu, bool slow_in_mma) {
   return {{
       {gpu.sm == 90, FOVEA_UNSUPPORTED, "a GPU of another architecture", "SM90", "wgmma exists there alone"},
       {(p.dtype == FOVEA_BF16 || p.dtype == FOVEA_F16) && p.out_dtype == p.dtype, FOVEA_DTYPE, "other dtypes",
@@ -120,10 +122,10 @@ std::array<Condition, 9> conditions(const Problem& p, const GpuCaps& gpu) {
        "positive strides, rows at multiples of 16 bytes", "TMA knows no others"},
       {p.align_out >= 16, FOVEA_ALIGNMENT, "rows of out at this alignment", "multiples of 16 bytes",
        "TMA knows no others"},
-      {p.requested_splits <= 1 && !p.batch_invariant && fills_tiles(p, gpu), FOVEA_UNSUPPORTED,
+      {p.requested_splits <= 1 && !p.batch_invariant && fills_tiles(p, gpu, slow_in_mma), FOVEA_UNSUPPORTED,
        "few queries, split keys or batch-invariant mode",
        "64 queries or more, or more than 64 rows of a group of 2, 4, 8 or 16 heads; tiles for a third of the SMs or "
-       "fewer than 4096 keys; in one part",
+       "fewer than 4096 keys, 2048 with a mask or bias; in one part",
        "fwd_mma packs heads and splits keys"},
   }};
 }
@@ -137,7 +139,7 @@ Verdict supports_fwd_wgmma(const Problem& p, const Caps& caps) {
     verdict.refusal = mma.refusal;
     return verdict;
   }
-  for (const Condition& c : conditions(p, caps.gpu)) {
+  for (const Condition& c : conditions(p, caps.gpu, mma.slow || !mma.served)) {
     if (c.holds) continue;
     verdict.refusal = {
         .status = c.status, .asked = c.asked, .allowed = c.allowed, .why = c.why, .hint = "fwd_mma serves it"};
@@ -193,7 +195,7 @@ std::vector<FwdSpec> standard_fwd_wgmma_specs(int sm) {
         problem.head_dim_qk = problem.head_dim_v = head_dim;
         problem.seqlen_q = problem.total_q = queries;
         specs.push_back(fwd_wgmma_spec(problem));
-        if (dtype != FOVEA_BF16 || queries != kMinRows || head_dim > 128) continue;
+        if (dtype != FOVEA_BF16 || queries != kMinRows || head_dim == 192) continue;
         Problem capped = problem;
         capped.softcap = 30.0F;
         Problem paged = problem;
@@ -205,9 +207,16 @@ std::vector<FwdSpec> standard_fwd_wgmma_specs(int sm) {
         biased.bias = HeadMode::broadcast, biased.bias_reads = ViewReads::vectors, biased.bias_dtype = FOVEA_BF16;
         Problem both = masked;
         both.bias = biased.bias, both.bias_reads = ViewReads::vectors, both.bias_dtype = biased.bias_dtype;
+        if (head_dim == 256) {
+          specs.push_back(fwd_wgmma_spec(both));
+          continue;
+        }
+        Problem copied = masked;
+        copied.bias = biased.bias, copied.bias_reads = ViewReads::words;
+        copied.bias_dtype = head_dim == 128 ? FOVEA_BF16 : FOVEA_F32;
         Problem grouped = problem;
         grouped.num_heads_q = 8, grouped.num_heads_kv = 1;
-        for (const Problem& other : {capped, paged, masked, biased, both, grouped}) {
+        for (const Problem& other : {capped, paged, masked, biased, both, copied, grouped}) {
           specs.push_back(fwd_wgmma_spec(other));
         }
       }

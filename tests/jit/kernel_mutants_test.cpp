@@ -31,7 +31,9 @@ enum class Features {
   wgmma_masked,
   wgmma_odd_mask,
   wgmma_biased,
-  wgmma_both
+  wgmma_both,
+  wgmma_odd_bias,
+  wgmma_odd_both
 };
 
 SmallCall small_call(Features setup) {
@@ -47,10 +49,11 @@ SmallCall small_call(Features setup) {
     call.add_mask(128);
     return call;
   }
-  if (setup == Features::wgmma_biased || setup == Features::wgmma_both) {
-    SmallCall call(600, setup == Features::wgmma_both ? 272 : 264);
+  if (setup >= Features::wgmma_biased) {
+    const bool odd = setup >= Features::wgmma_odd_bias;
+    SmallCall call(600, odd ? 395 : (setup == Features::wgmma_both ? 272 : 264));
     call.add_bias();
-    if (setup == Features::wgmma_both) call.add_mask(64);
+    if (setup == Features::wgmma_both || setup == Features::wgmma_odd_both) call.add_mask(64);
     return call;
   }
   if (setup == Features::split) {
@@ -183,11 +186,33 @@ const Mutant kMutants[] = {
      "if (key0 + 16 * kRowPieces > p_.mask.keys) return", "if (false) return", model::Code::out_of_bounds,
      Features::wgmma_odd_mask},
     {"wgmma_bias_not_awaited", "device/kernels/fwd_wgmma_bias.h",
-     "isa::mbarrier_wait_parity(full(step), parity(step));\n    Tile", "Tile", model::Code::copy_in_flight,
-     Features::wgmma_biased},
+     "isa::mbarrier_wait_parity(full(step, group % kParts), parity(step));\n    const bool alike", "const bool alike",
+     model::Code::copy_in_flight, Features::wgmma_biased},
     {"wgmma_bias_over_one_in_use", "device/kernels/fwd_wgmma_bias.h",
-     "isa::mbarrier_wait_parity(empty(step), parity(step) ^ 1U);", "", model::Code::mbarrier_misuse,
+     "isa::mbarrier_wait_parity(empty(step, 0), parity(step) ^ 1U);", "", model::Code::mbarrier_misuse,
      Features::wgmma_biased},
+    {"wgmma_copied_bias_not_awaited", "device/kernels/fwd_wgmma_bias.h",
+     "isa::mbarrier_wait_parity(full(step, group % kParts), parity(step));\n    const bool alike", "const bool alike",
+     model::Code::race, Features::wgmma_odd_bias},
+    {"wgmma_copied_bias_over_one_in_use", "device/kernels/fwd_wgmma_bias.h",
+     "isa::mbarrier_wait_parity(empty(step, part), parity(step) ^ 1U);", "", model::Code::copy_in_flight,
+     Features::wgmma_odd_bias},
+    {"wgmma_copied_bias_here_before_its_copies", "device/kernels/fwd_wgmma_bias_copies.h",
+     "ring.arrive_behind_copies(step, static_cast<u32>(part));", "ring.arrive(step, static_cast<u32>(part));",
+     model::Code::copy_in_flight, Features::wgmma_odd_bias},
+    {"wgmma_copied_bias_not_shifted", "device/kernels/fwd_wgmma_bias.h", "words >> 8U * (lead & 3U)", "words",
+     std::nullopt, Features::wgmma_odd_bias},
+    {"wgmma_copied_bias_without_its_lead", "device/kernels/fwd_wgmma_bias.h", "(lead & ~3U) + 4U * lane", "4U * lane",
+     std::nullopt, Features::wgmma_odd_bias},
+    {"wgmma_copied_bias_without_the_last_pieces", "device/kernels/fwd_wgmma_bias_copies.h", "keys_behind, key0);",
+     "keys_behind, key0 + 16);", std::nullopt, Features::wgmma_odd_bias},
+    {"wgmma_copied_bias_read_past_the_end", "device/kernels/fwd_wgmma_bias_copies.h",
+     "kElement * (view_.keys - key0) - before)", "16)", model::Code::out_of_bounds, Features::wgmma_odd_bias},
+    {"wgmma_copied_bias_here_before_its_last_words", "device/kernels/fwd_wgmma_bias_copies.h", "if (rows_end) {",
+     "if (false) {", model::Code::race, Features::wgmma_odd_bias},
+    {"wgmma_copied_bias_of_the_next_step", "device/kernels/fwd_wgmma_mask.h",
+     "copies.copy(bias_, step_ - 1, Ring::unpack(what).block)",
+     "copies.copy(bias_, step_ - 1, max(Ring::unpack(what).block - 1, 0))", std::nullopt, Features::wgmma_odd_both},
     {"wgmma_bias_of_the_first_warp", "device/kernels/fwd_wgmma_bias.h", "tile(step) + row * SmemTile::kRowBytes",
      "tile(step) + 0U * row * SmemTile::kRowBytes", std::nullopt, Features::wgmma_biased},
     {"wgmma_bias_of_the_block_before", "device/kernels/fwd_wgmma_producer.h", "p_, work, first_key(work, i)",
@@ -244,7 +269,7 @@ TEST(KernelSetups, AreRightWithoutAMutation) {
   for (const Features setup :
        {Features::plain, Features::masked, Features::odd_mask, Features::biased, Features::biased_fp16, Features::paged,
         Features::split, Features::wgmma, Features::wgmma_masked, Features::wgmma_odd_mask, Features::wgmma_biased,
-        Features::wgmma_both}) {
+        Features::wgmma_both, Features::wgmma_odd_bias, Features::wgmma_odd_both}) {
     SmallCall call = small_call(setup);
     const Result<model::Report> report = run(call, setup, modules, {});
     ASSERT_TRUE(report.ok()) << to_string(report.error());

@@ -81,6 +81,24 @@ TEST_F(WgmmaBias, ThreeConsumersShareOneBuffer) {
   }
 }
 
+// Rows that begin anywhere: other warps copy them, with a mask those that look at it. Tiles that run again ask once
+// more.
+TEST_F(WgmmaBias, CopiedRowsArriveUnderEverySchedule) {
+  for (const bool masked : {false, true}) {
+    for (u64 seed = 0; seed < 3; ++seed) {
+      SmallCall call(600, 395);  // five tiles on three CTAs, the last one of 88 rows
+      call.add_bias();
+      if (masked) call.add_mask(64);
+      if (seed == 1) call.v[70 * kHeadDim] = 0x7f80;  // Inf: tiles run again
+      if (seed == 2) call.use_window(100);
+      const model::AsyncLanding landing = seed % 2 == 0 ? model::AsyncLanding::lazy : model::AsyncLanding::eager;
+      run(wgmma_plan_of(call), call, {.sm = 90, .seed = seed, .landing = landing, .schedule = {}});
+      if (seed == 1) expect_infinity_of(call, 70);
+      EXPECT_LT(call.worst_error(), 0.004) << masked << seed;
+    }
+  }
+}
+
 // One row of bias for all queries, which lies in shared memory once.
 TEST_F(WgmmaBias, OneRowServesAllQueries) {
   SmallCall call(200, 264);
