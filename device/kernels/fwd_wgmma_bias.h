@@ -41,7 +41,7 @@ class BiasRing {
       isa::mbarrier_init(full(buffer, i % kParts), kSpec.copies_bias() ? static_cast<u32>(kHelperThreads) : 1U);
       isa::mbarrier_init(empty(buffer, i % kParts), (kSpec.copies_bias() ? 128U : 4U) * kConsumers / kParts);
     }
-    requests().init();
+    if constexpr (kSpec.copies_bias()) requests().init();
   }
   // For tiles whose bias is copied, where no mask is looked at.
   FOVEA_INLINE TileRequests requests() const { return TileRequests(barriers() + kRequests); }

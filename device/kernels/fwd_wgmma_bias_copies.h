@@ -25,10 +25,8 @@ class BiasCopies {
 
  public:
   FOVEA_INLINE BiasCopies(const FwdParams& p, const WgmmaWork& work, i32 thread) : view_(p.bias), thread_(thread) {
-    const i32 row0 = work.tile.row0;
-    last_ = max(min(min(work.seq.q_used, p.bias.rows) - row0, kSpec.tile_m) - 1, 0);
-    const i64 base = view_base<kSpec>(p.bias, work.tile);
-    first_ = static_cast<const u8*>(p.bias.data) + kElement * view_row<kSpec>(p.bias, base, work.tile.head_q, row0);
+    last_ = last_row_of<kSpec>(p.bias, work);
+    first_ = first_row_of<kSpec, kElement>(p.bias, work);
     across_ = first_ + thread / kAcross * stride() + 16 * (thread % kAcross);
     behind_ = first_ + thread * stride() + 16 * kAcross;
   }

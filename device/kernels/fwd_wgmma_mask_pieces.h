@@ -120,10 +120,8 @@ class MaskWords {
   // in registers that these warps do not have.
   FOVEA_INLINE MaskWords(const FwdParams& p, const WgmmaWork& work, i32 thread)
       : p_(p), thread_(static_cast<i32>(isa::shfl_idx(static_cast<u32>(thread), isa::laneid()))) {
-    const i32 row0 = work.tile.row0;
-    last_ = max(min(min(work.seq.q_used, p.mask.rows) - row0, kSpec.tile_m) - 1, 0);
-    const i64 base = view_base<kSpec>(p.mask, work.tile);
-    first_ = static_cast<const u8*>(p.mask.data) + view_row<kSpec>(p.mask, base, work.tile.head_q, row0);
+    last_ = last_row_of<kSpec>(p.mask, work);
+    first_ = first_row_of<kSpec, 1>(p.mask, work);
     Place place = first_place();
     FOVEA_UNROLL
     for (i32 i = 0; i < kPieces; ++i, place = next(place)) {

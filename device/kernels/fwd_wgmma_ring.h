@@ -5,6 +5,7 @@
 // compute a tile for the first time); both sides count alike, and an index says which buffer and which phase is meant.
 #pragma once
 
+#include "attention/score_views.h"
 #include "attention/visibility.h"
 #include "spec/fwd_wgmma_params.h"
 
@@ -34,6 +35,17 @@ FOVEA_INLINE i64 lse_from(const FwdParams& p, i32 row) {
   const i32 query = query_of<kSpec>(p, row);
   const i64 from = query * p.lse_s;
   return kSpec.rows == Rows::head ? from : from + (row - query * p.group) * p.lse_h;
+}
+
+// The first row of a tile in a mask or bias, whose elements have kBytes, and the tile's last row that is a query.
+template <FwdSpec kSpec, i32 kBytes>
+FOVEA_INLINE const u8* first_row_of(const ScoreTensor& view, const WgmmaWork& work) {
+  const i64 base = view_base<kSpec>(view, work.tile);
+  return static_cast<const u8*>(view.data) + kBytes * view_row<kSpec>(view, base, work.tile.head_q, work.tile.row0);
+}
+template <FwdSpec kSpec>
+FOVEA_INLINE i32 last_row_of(const ScoreTensor& view, const WgmmaWork& work) {
+  return max(min(min(work.seq.q_used, view.rows) - work.tile.row0, kSpec.tile_m) - 1, 0);
 }
 
 // A T in shared memory, 16-byte aligned.

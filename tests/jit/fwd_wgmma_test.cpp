@@ -24,7 +24,7 @@ int spilled_bytes(const std::string& report) {
 class FwdWgmmaSource : public ::testing::TestWithParam<bool> {};  // with mask or bias: two halves, for two cores
 
 // Three consumers leave 160 registers to each and 32 to the producer, wide heads 40 to the producer: some words spill.
-// Biases of head dim 128 spill some behind the step loop (42, with a mask 114, copied 132 bytes when this was written),
+// Biases of head dim 128 spill some behind the step loop (42, with a mask 114, copied 94 bytes when this was written),
 // which has none: tests/isa/test_main_loop.py.
 TEST_P(FwdWgmmaSource, CompilesWithoutSerialProductsAndTwoConsumersWithoutSpills) {
   ScratchDirectory scratch;
@@ -46,7 +46,7 @@ TEST_P(FwdWgmmaSource, CompilesWithoutSerialProductsAndTwoConsumersWithoutSpills
     if (spec.tile_m == 192 || spec.head_dim_v > 128) continue;
     const int spilled = spilled_bytes(*resources.value());
     EXPECT_GE(spilled, 0) << *resources.value();
-    EXPECT_LE(spilled, spec.bias_tiles && spec.head_dim_v == 128 ? 200 : 0) << *resources.value();
+    EXPECT_LE(spilled, spec.bias_tiles && spec.head_dim_v == 128 ? 128 : 0) << *resources.value();
   }
 }
 
