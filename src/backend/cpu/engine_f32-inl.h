@@ -23,15 +23,18 @@ class EngineF32 {
   static_assert(kSubRows / kGroupRows <= kRowGroupsMax);
   static constexpr Exp kExp = Exp::precise;
   static constexpr bool kScoresKept = false;
-  static constexpr int kScoreStride = 128;       // floats between rows of s; the largest tile_n of this kernel
-  static constexpr std::int64_t kDotChunk = 32;  // dims per partial sum of a score
+  static constexpr int kScoreStride = 128;  // floats between rows of s; the largest tile_n of this kernel
   static_assert(kSubRows * kScoreStride <= kCpuScoreFloats);
   static_assert(kSubRows % kGemmRows == 0 && kCpuPanel % panel_width() == 0);
 
   struct Session {};
 
   explicit EngineF32(const TileTask& task)
-      : task_(task), dqk_(task.problem().head_dim_qk), dv_(task.problem().head_dim_v), tile_n_(task.plan->tile_n) {}
+      : task_(task),
+        dqk_(task.problem().head_dim_qk),
+        dv_(task.problem().head_dim_v),
+        tile_n_(task.plan->tile_n),
+        dot_chunk_(task.problem().dtype == FOVEA_F32 ? 32 : 256) {}
 
   static float* score_row(const TileTask& task, std::int64_t row) {
     return task.buffer<float>(task.layout.s) + row * kScoreStride;
@@ -77,6 +80,7 @@ class EngineF32 {
       std::array<const float*, static_cast<std::size_t>(kStep)> rows;
       for (std::int64_t i = 0; i < kStep; ++i) {
         float* slot = stage + i * task_.layout.dqk_pad;
+        prefetch_row_ahead(task_, task_.operands->k, n0 + n + i, dqk_);
         if (n + i < end) {
           rows[static_cast<std::size_t>(i)] =
               stage_row(task_.operands->k, key_address(task_, task_.operands->k, n0 + n + i), dqk_, padded, slot);
@@ -99,6 +103,7 @@ class EngineF32 {
     auto seen = hn::Zero(du);
     for (std::int64_t n = begin / kCpuPanel * kCpuPanel; n < panel_end(end); ++n) {
       const float* row = stage;
+      prefetch_row_ahead(task_, task_.operands->v, n0 + n, dv_);
       if (n < end) {
         row = stage_row(task_.operands->v, key_address(task_, task_.operands->v, n0 + n), dv_, padded, stage);
       } else {
@@ -124,10 +129,10 @@ class EngineF32 {
         const KeyRange keys = visible.group(r / kGemmRows);
         if (n + panel_width() <= keys.begin || n >= keys.end) continue;
         const int count = static_cast<int>(std::min<std::int64_t>(kGemmRows, rows - r));
-        for (std::int64_t c = 0; c < dqk_; c += kDotChunk) {
-          const GemmOperands g{q + r * dqk_ + c * kGemmRows,  panel + c * panel_width(),
-                               s + r * kScoreStride,          kScoreStride,
-                               std::min(kDotChunk, dqk_ - c), c > 0};
+        for (std::int64_t c = 0; c < dqk_; c += dot_chunk_) {
+          const GemmOperands g{q + r * dqk_ + c * kGemmRows,   panel + c * panel_width(),
+                               s + r * kScoreStride,           kScoreStride,
+                               std::min(dot_chunk_, dqk_ - c), c > 0};
           gemm_rows<AStrides<1, kGemmRows>, 2>(g, count);
         }
       }
@@ -166,6 +171,7 @@ class EngineF32 {
 
   const TileTask& task_;
   std::int64_t dqk_, dv_, tile_n_;
+  std::int64_t dot_chunk_;  // dims per partial sum of a score: short sums where inputs have more than 16 bits
 };
 
 }  // namespace HWY_NAMESPACE
