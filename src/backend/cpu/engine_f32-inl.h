@@ -61,6 +61,7 @@ class EngineF32 {
         std::array<const float*, static_cast<std::size_t>(kStep)> rows;
         for (std::int64_t j = 0; j < kStep; ++j) {
           const std::int64_t r = std::min({first + i + j, first + kGemmRows - 1, task_.rows - 1});
+          prefetch_row(q, query_address(task_, std::min(r + kRowsAhead, task_.rows - 1)), dqk_);
           rows[static_cast<std::size_t>(j)] =
               stage_row(q, query_address(task_, r), dqk_, padded, stage + j * task_.layout.dqk_pad);
         }
@@ -80,7 +81,7 @@ class EngineF32 {
       std::array<const float*, static_cast<std::size_t>(kStep)> rows;
       for (std::int64_t i = 0; i < kStep; ++i) {
         float* slot = stage + i * task_.layout.dqk_pad;
-        prefetch_row_ahead(task_, task_.operands->k, n0 + n + i, dqk_);
+        prefetch_after(task_, task_.operands->k, n0 + n + i, dqk_);
         if (n + i < end) {
           rows[static_cast<std::size_t>(i)] =
               stage_row(task_.operands->k, key_address(task_, task_.operands->k, n0 + n + i), dqk_, padded, slot);
@@ -103,7 +104,7 @@ class EngineF32 {
     auto seen = hn::Zero(du);
     for (std::int64_t n = begin / kCpuPanel * kCpuPanel; n < panel_end(end); ++n) {
       const float* row = stage;
-      prefetch_row_ahead(task_, task_.operands->v, n0 + n, dv_);
+      prefetch_after(task_, task_.operands->v, n0 + n, dv_);
       if (n < end) {
         row = stage_row(task_.operands->v, key_address(task_, task_.operands->v, n0 + n), dv_, padded, stage);
       } else {

@@ -76,14 +76,15 @@ HWY_INLINE hn::Vec<hn::RebindToUnsigned<DF>> nonfinite_lanes(VF x) {
   return hn::VecFromMask(du, hn::Eq(hn::And(hn::BitCast(du, x), exponent), exponent));
 }
 
-// Asks for the row of k or v that is packed kRowsAhead keys after `key`: rows lie too far apart for hardware to foresee
-// the next one.
+// Rows lie too far apart for hardware to foresee the next one: packing asks for the one that comes kRowsAhead later.
 inline constexpr std::int64_t kRowsAhead = 16;
-HWY_INLINE void prefetch_row_ahead(const TileTask& task, const RowView& view, std::int64_t key, std::int64_t count) {
-  if (key + kRowsAhead >= task.key_end) return;
-  const std::byte* row = key_address(task, view, key + kRowsAhead);
+HWY_INLINE void prefetch_row(const RowView& view, const std::byte* row, std::int64_t count) {
   const std::int64_t bytes = count * static_cast<std::int64_t>(element_bytes(view.dtype));
   for (std::int64_t at = 0; at < bytes; at += 64) __builtin_prefetch(row + at, 0, 3);
+}
+// Of k or v.
+HWY_INLINE void prefetch_after(const TileTask& task, const RowView& view, std::int64_t key, std::int64_t count) {
+  if (key + kRowsAhead < task.key_end) prefetch_row(view, key_address(task, view, key + kRowsAhead), count);
 }
 
 // A key or value row as contiguous fp32, `padded` long: in place where memory already is that, else through `stage`.
