@@ -16,10 +16,6 @@ FOVEA_INLINE i64 view_base(const ScoreTensor& view, const FwdTile& tile) {
   return base;
 }
 
-struct ViewBases {
-  i64 bias, mask;
-};
-
 // The first key of one row of a view; rows past its extent take the last one's.
 template <FwdSpec kSpec>
 FOVEA_INLINE i64 view_row(const ScoreTensor& view, i64 base, i32 head, i32 query) {
@@ -231,16 +227,28 @@ class RowBias {
   // well; otherwise their sum is NaN, which the tile's sums show.
   template <bool kExact, i32 kKeyTiles>
   FOVEA_INLINE void apply(Array<FragC, kKeyTiles>& s, i32 half, const FwdParams& p) const {
-    FOVEA_UNROLL
-    for (i32 i = 0; i < 8 * kGroups; ++i) {
-      const f32 bias = bias_value(words_[i / 8], i % 8, element(p));
-      f32& x = s[i / 2].reg[2 * half + i % 2];
-      x = kExact && bias == kMinusInfinity ? kMinusInfinity : kAny ? x + bias : isa::fma_rn(x, p.scale, bias);
+    if constexpr (kAny || !kSpec.open_views()) {
+      add<kExact>(s, half, p, element(p));
+    } else if (p.bias_element == Element::fp32) {  // one branch, not one per key
+      add<kExact>(s, half, p, Element::fp32);
+    } else if (p.bias_element == Element::bf16) {
+      add<kExact>(s, half, p, Element::bf16);
+    } else {
+      add<kExact>(s, half, p, Element::fp16);
     }
   }
 
  private:
-  FOVEA_INLINE static Element element(const FwdParams& p) { return kAny ? p.bias_element : kSpec.bias; }
+  template <bool kExact, i32 kKeyTiles>
+  FOVEA_INLINE void add(Array<FragC, kKeyTiles>& s, i32 half, const FwdParams& p, Element element) const {
+    FOVEA_UNROLL
+    for (i32 i = 0; i < 8 * kGroups; ++i) {
+      const f32 bias = bias_value(words_[i / 8], i % 8, element);
+      f32& x = s[i / 2].reg[2 * half + i % 2];
+      x = kExact && bias == kMinusInfinity ? kMinusInfinity : kAny ? x + bias : isa::fma_rn(x, p.scale, bias);
+    }
+  }
+  FOVEA_INLINE static Element element(const FwdParams& p) { return kSpec.open_views() ? p.bias_element : kSpec.bias; }
 
   template <i32 kBytes>
   FOVEA_INLINE void fetch_words(const u8* row, i32 keys, i32 first, bool last) {

@@ -18,6 +18,10 @@ namespace fovea::kernels {
 enum class Blocks : u8 { clean, ragged, again };
 template <FwdSpec kSpec>
 inline constexpr bool kAgainApart = kSpec.begins_with_bias();
+// Whether blocks of which a mask hides nothing have code of their own: they are clean, then, where there is no bias.
+template <FwdSpec kSpec>
+inline constexpr bool kCleanApart = kSpec.score == ScoreForm::masked ||
+                                    (kSpec.open_views() && kSpec.loads != Loads::any);
 
 // Normalises and writes the warp's rows; 16-bit output is only staged, the CTA stores it after a barrier. Rows that are
 // no queries are empty rows. `row` is the lane's first, `warp_row` the warp's first row in the tile.
@@ -77,13 +81,13 @@ class FwdMma {
  public:
   FOVEA_INLINE FwdMma(const FwdTask& task, SmemPtr smem)
       : task_(task),
-        view_bases_{view_base<kSpec>(task.p.bias, task.tile), view_base<kSpec>(task.p.mask, task.tile)},
         blocks_(key_blocks<kSpec>(task.p, task.seq, task.tile)),
         smem_(smem),
         warp_row_(static_cast<i32>(isa::tid_x() / 32U) * kSpec.rows_per_warp),
         lane_row_(task.tile.row0 + warp_row_ + static_cast<i32>(isa::laneid() >> 2U)),
         keys_(task, smem),
-        bias_tile_(smem + kSmem.bias, task.p, task.seq, task.tile, view_bases_.bias, warp_row_),
+        view_rows_(task, lane_row_),
+        bias_tile_(smem + kSmem.bias, task.p, task.seq, task.tile, view_rows_.bias_base(), warp_row_),
         q_view_(smem + kSmem.q + static_cast<u32>(warp_row_) * SmemTile::kRowBytes) {}
 
   // The tile's sums over its keys. When they are not finite, or some row's maximum is far, again for each class of V
@@ -147,6 +151,8 @@ class FwdMma {
     }
   }
 
+  FOVEA_INLINE bool bias_absent() const { return kSpec.open_views() && task_.p.bias.data == nullptr; }
+
   // Before the first of a run of steps.
   FOVEA_INLINE void first_slot() {
     slot_ = 0;
@@ -202,7 +208,7 @@ class FwdMma {
       isa::syncthreads();
     }
     BlockViews<kSpec> views;
-    if constexpr (kRagged && kSpec.prefetch_views()) views.fetch(task_, view_bases_, lane_row_, key0);
+    if constexpr (kRagged && kSpec.prefetch_views()) views.fetch(task_.p, view_rows_, key0);
     FwdScores<kSpec> s;
     if constexpr (kSpec.begins_with_bias()) {
       views.begin(s, task_.p, bias_tile_, slot_);
@@ -210,11 +216,11 @@ class FwdMma {
       clear_scores<kSpec>(s);
     }
     score_product<kSpec>(s, q_view_, KView<kSpec>(keys_.k_tile(slot_)));
-    // A bias in whole vectors takes the scale with it.
-    constexpr bool kScaledByBias = kSpec.score == ScoreForm::biased && kSpec.loads != Loads::any;
-    if constexpr (!kSpec.folded_scale() && !kScaledByBias) transform_scores<kSpec>(s, task_.p);
+    // A bias takes the scale with it, but where scores may be capped.
+    const bool scaled_by_bias = kSpec.score == ScoreForm::biased && kSpec.loads != Loads::any && !bias_absent();
+    if (!kSpec.folded_scale() && !scaled_by_bias) transform_scores<kSpec>(s, task_.p);
     if constexpr (kRagged && kSpec.views()) {
-      if constexpr (!kSpec.prefetch_views()) views.fetch(task_, view_bases_, lane_row_, key0);
+      if constexpr (!kSpec.prefetch_views()) views.fetch(task_.p, view_rows_, key0);
       await_bias();
       views.apply(s, task_.p, kSpec.loads == Loads::any || again, bias_tile_, bias_slot());
     }
@@ -319,7 +325,7 @@ class FwdMma {
       }
       const bool every = ((bits.every >> static_cast<u32>(last - 1 - block)) & 1U) != 0;
       const bool clean = block >= blocks_.clean_first && block < blocks_.clean_last;
-      if (kSpec.score == ScoreForm::masked && every && clean) {
+      if (kCleanApart<kSpec> && (kSpec.score == ScoreForm::masked || bias_absent()) && every && clean) {
         compute<Blocks::clean>(block);
       } else {
         compute<Blocks::ragged>(block);
@@ -328,11 +334,11 @@ class FwdMma {
   }
 
   const FwdTask& task_;
-  ViewBases view_bases_;  // kSpec.views() only
   KeyBlocks blocks_;
   SmemPtr smem_;
   i32 warp_row_, lane_row_;
   KeyLoader<kSpec> keys_;
+  ViewRows<kSpec> view_rows_;  // kSpec.views() only
   BiasTile<kSpec> bias_tile_;  // kSpec.bias_tiles only
   QView<kSpec> q_view_;
   Warp warp_;

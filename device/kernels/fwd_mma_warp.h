@@ -78,30 +78,64 @@ FOVEA_INLINE void for_each_row(i32 row, const Use& use) {
   for (i32 i = 0; i < 2 * FwdMmaWarp<kSpec>::kRowBlocks; ++i) use(i / 2, i % 2, row + 16 * (i / 2) + 8 * (i % 2));
 }
 
+// Where the lane's rows of mask and bias begin. Rows of a group, which take divisions to find, are found once, where
+// registers allow it.
+template <FwdSpec kSpec>
+class ViewRows {
+  static constexpr bool kKept = kSpec.rows == Rows::group && kSpec.loads != Loads::any;
+
+ public:
+  // lane_row: the lane's first row, among the sequence's.
+  FOVEA_INLINE ViewRows(const FwdTask& task, i32 lane_row)
+      : task_(task),
+        lane_row_(lane_row),
+        bases_{view_base<kSpec>(task.p.bias, task.tile), view_base<kSpec>(task.p.mask, task.tile)} {
+    if (!kKept || !kSpec.views()) return;
+    for_each_row<kSpec>(lane_row, [&](i32 block, i32 half, i32 row) {
+      kept_[block][half] = {find(task.p.bias, bases_.bias, row), find(task.p.mask, bases_.mask, row)};
+    });
+  }
+
+  FOVEA_INLINE i64 bias_base() const { return bases_.bias; }
+  FOVEA_INLINE i64 bias(i32 block, i32 half) const {
+    return kKept ? kept_[block][half].bias : find(task_.p.bias, bases_.bias, lane_row_ + 16 * block + 8 * half);
+  }
+  FOVEA_INLINE i64 mask(i32 block, i32 half) const {
+    return kKept ? kept_[block][half].mask : find(task_.p.mask, bases_.mask, lane_row_ + 16 * block + 8 * half);
+  }
+
+ private:
+  struct Elements {
+    i64 bias, mask;
+  };
+  FOVEA_INLINE i64 find(const ScoreTensor& view, i64 base, i32 row) const {
+    const i32 query = query_of<kSpec>(task_.p, row);
+    return view_row<kSpec>(view, base, head_of<kSpec>(task_.p, task_.tile, row, query), query);
+  }
+
+  const FwdTask& task_;
+  i32 lane_row_;
+  Elements bases_;
+  Array<Array<Elements, 2>, FwdMmaWarp<kSpec>::kRowBlocks> kept_;
+};
+
 // Mask and bias of a warp's rows and one key block, where the call has them.
 template <FwdSpec kSpec>
 class BlockViews {
   static constexpr i32 kRowBlocks = FwdMmaWarp<kSpec>::kRowBlocks;
   FOVEA_INLINE static bool biased(const FwdParams& p) {
-    return kSpec.score == ScoreForm::biased && (kSpec.loads != Loads::any || p.bias.data != nullptr);
+    return kSpec.score == ScoreForm::biased && (!kSpec.open_views() || p.bias.data != nullptr);
   }
 
  public:
-  FOVEA_INLINE void fetch(const FwdTask& task, const ViewBases& bases, i32 lane_row, i32 key0) {
-    const FwdParams& p = task.p;
-    const auto row_of = [&](const ScoreTensor& view, i64 base, i32 row) {
-      const i32 query = query_of<kSpec>(p, row);
-      return view_row<kSpec>(view, base, head_of<kSpec>(p, task.tile, row, query), query);
-    };
+  FOVEA_INLINE void fetch(const FwdParams& p, const ViewRows<kSpec>& rows, i32 key0) {
     if (!kSpec.bias_tiles && biased(p)) {
-      for_each_row<kSpec>(lane_row, [&](i32 block, i32 half, i32 row) {
-        bias_[block][half].fetch(p, row_of(p.bias, bases.bias, row), key0);
-      });
+      for_each_row<kSpec>(0,
+                          [&](i32 block, i32 half, i32) { bias_[block][half].fetch(p, rows.bias(block, half), key0); });
     }
     if (p.mask.data != nullptr) {
-      for_each_row<kSpec>(lane_row, [&](i32 block, i32 half, i32 row) {
-        mask_[block][half].fetch(p, row_of(p.mask, bases.mask, row), key0);
-      });
+      for_each_row<kSpec>(0,
+                          [&](i32 block, i32 half, i32) { mask_[block][half].fetch(p, rows.mask(block, half), key0); });
     }
   }
 
@@ -163,7 +197,8 @@ FOVEA_INLINE void transform_scores(FwdScores<kSpec>& s, const FwdParams& p) {
       }
     }
   };
-  if (p.softcap == 0.0F) {
+  constexpr bool kCaps = kSpec.score == ScoreForm::general || kSpec.loads == Loads::any;
+  if (!kCaps || p.softcap == 0.0F) {
     for_all([&p](f32 product) { return product * p.scale; });
   } else {
     for_all([&p](f32 product) { return capped_score(product, p); });

@@ -67,6 +67,8 @@ struct FwdSpec {
 
   // Whether mask or bias may be present, and whether the exponent takes FwdParams::scale.
   constexpr bool views() const { return score != ScoreForm::scaled && score != ScoreForm::general; }
+  // Family::mma: whether the call says which of mask and bias there are, and the dtype of the bias.
+  constexpr bool open_views() const { return views() && (loads == Loads::any || rows == Rows::group); }
   constexpr bool folded_scale() const {
     return ((score == ScoreForm::scaled || score == ScoreForm::masked) && !transformed) || begins_with_bias();
   }

@@ -139,6 +139,7 @@ Loads loads_of(const Problem& p, i32 width_qk, i32 width_v) {
 // D 64 4% slower. 2026-11-30: D 64 ahead of the products 9 and 12% faster.
 bool takes_bias_tiles(FwdSpec spec, const GpuCaps& gpu) {
   spec.bias_tiles = true;
+  if (spec.rows == Rows::group) return false;  // each lane copies the rows of a head
   if (spec.head_dim_v <= 64 && !spec.begins_with_bias()) return false;
   return well_formed(spec) && smem_fits(spec, gpu);
 }
@@ -153,16 +154,20 @@ const SlowPath* slow_path(const Problem& p, const FwdSpec& spec) {
   static constexpr SlowPath kRows{"rows of q, k and v at 2-byte alignment are copied element by element",
                                   "rows of q, k or v at 2-byte alignment", "rows that start at multiples of 4 bytes"};
   static constexpr const char* kVectors =
-      "contiguous keys in rows at multiples of 16 bytes, a multiple of 16 keys long (bias: "
-      "8), in prefill calls without pages or softcap and with both head dims 32, 64, 96, "
-      "128, 192 or 256";
+      "contiguous keys in rows at multiples of 16 bytes, a multiple of 16 keys long (bias: 8), without pages or "
+      "softcap "
+      "and with both head dims 32, 64, 96 or 128, in prefill calls also 192 or 256";
   static constexpr SlowPath kWords{"mask and bias are read by words of 4 bytes, as their rows begin anywhere",
                                    "a mask or bias whose rows are not multiples of 16 bytes apart", kVectors};
   static constexpr SlowPath kViews{"mask and bias are read in a kernel that serves every call",
                                    "a mask or bias that no kernel reads in whole vectors", kVectors};
+  static constexpr SlowPath kMixed{"softcap with different head dims runs in a kernel that serves every call",
+                                   "softcap, or a scale that is not positive, with different head dims",
+                                   "head dims of one width: up to 32, 64, 96, 128, 192 or 256"};
   if (spec.reads == ViewReads::words) return &kWords;
   if (spec.loads != Loads::any) return nullptr;
   if (p.align_qkv < 4) return &kRows;
+  if (!scale_folds(p) && tile_width(p.head_dim_qk) != tile_width(p.head_dim_v)) return &kMixed;
   const bool views = p.mask != HeadMode::absent || p.bias != HeadMode::absent;
   return spec.score == ScoreForm::biased && views ? &kViews : nullptr;
 }
@@ -255,14 +260,20 @@ FwdSpec fwd_mma_spec(const Problem& p, const GpuCaps& gpu) {
   // What a call seldom has takes the kernel that can do all of it, of which there are few.
   const bool general_bias = spec.score == ScoreForm::biased && (p.bias == HeadMode::absent || p.softcap != 0.0F);
   const bool plain = spec.score == ScoreForm::scaled && !(decode && spec.loads == Loads::any);
+  const i32 width = std::max(spec.head_dim_qk, spec.head_dim_v);
+  const bool mixed = spec.head_dim_qk != spec.head_dim_v;
   ViewReads reads = view_reads(p);
-  if (reads == ViewReads::words && spec.head_dim_qk != spec.head_dim_v) reads = ViewReads::elements;
-  if (reads == ViewReads::elements || general_bias || (!plain && (decode || spec.loads != Loads::vector))) {
+  if (reads == ViewReads::words && (mixed || width > 128)) reads = ViewReads::elements;
+  const bool general = general_bias || (spec.score == ScoreForm::general && mixed);
+  const bool few_rows = decode && spec.score != ScoreForm::general && reads == ViewReads::vectors && width <= 128;
+  const bool common = spec.loads == Loads::vector && (!decode || few_rows);
+  if (reads == ViewReads::elements || general || (!plain && !common)) {
     spec.score = ScoreForm::biased;
     spec.loads = Loads::any;
     spec.head_dim_qk = spec.head_dim_v = universal_width(std::max(p.head_dim_qk, p.head_dim_v));
   } else {
-    if (spec.score == ScoreForm::biased) spec.bias = element_of(p.bias_dtype);
+    if (decode && !plain) spec.score = ScoreForm::biased;  // open_views()
+    if (spec.score == ScoreForm::biased && !spec.open_views()) spec.bias = element_of(p.bias_dtype);
     spec.reads = reads;
   }
   if (spec.loads == Loads::any) {
@@ -323,10 +334,13 @@ std::vector<FwdSpec> standard_fwd_mma_specs(int sm) {
   anything.bias_reads = ViewReads::elements;
   Problem decode = problem;
   decode.seqlen_q = decode.total_q = decode.num_heads_kv = 1;
+  Problem decode_masked = decode;
+  decode_masked.mask = HeadMode::broadcast, decode_masked.mask_reads = ViewReads::vectors;
   Problem paged = decode;
   paged.kv_layout = KvLayout::paged;
   paged.requested_splits = 4;
-  for (const Problem& p : {masked, biased, anything, decode, paged}) specs.push_back(fwd_mma_spec(p, gpu));
+  for (const Problem& p : {masked, biased, anything, decode, decode_masked, paged})
+    specs.push_back(fwd_mma_spec(p, gpu));
   return specs;
 }
 

@@ -185,12 +185,19 @@ TEST(SelectMma, PathsOfNarrowReadsAreSlowAndCanBeForbidden) {
   four_byte_rows.align_qkv = 4;
   Problem capped = fast;
   capped.softcap = 30.0F;
+  Problem capped_mixed = problem(FOVEA_BF16);
+  capped_mixed.softcap = 30.0F, capped_mixed.head_dim_qk = 192, capped_mixed.head_dim_v = 128;
+  Problem wide_words = odd_bias;
+  wide_words.head_dim_qk = wide_words.head_dim_v = 256;
+  EXPECT_EQ(fwd_mma_spec(wide_words, architecture_caps(90)).loads, Loads::any);
   for (const auto& [p, slow] : {std::pair{fast, false},
                                 {odd_mask, true},
                                 {odd_bias, true},
                                 {odd_rows, true},
                                 {four_byte_rows, false},
-                                {capped, true}}) {
+                                {capped, true},
+                                {capped_mixed, true},
+                                {wide_words, true}}) {
     const Verdict verdict = on_sm90(p);
     EXPECT_TRUE(verdict.served) << to_string(p);
     EXPECT_EQ(verdict.slow, slow) << to_string(p);

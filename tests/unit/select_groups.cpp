@@ -76,5 +76,34 @@ TEST_F(SelectGroups, FillTilesOfFwdMma) {
   EXPECT_EQ(fwd_mma_spec(p, caps_.gpu).rows, Rows::head);
 }
 
+// Few rows with a mask or a bias in whole vectors: one kernel for all of these calls. Others take the universal one.
+TEST_F(SelectGroups, OfFewRowsHaveViewsInAKernelOfTheirOwn) {
+  Problem masked = plain_;
+  masked.seqlen_q = masked.total_q = 1;
+  masked.mask = HeadMode::broadcast, masked.mask_reads = ViewReads::vectors;
+  const FwdSpec few = fwd_mma_spec(masked, caps_.gpu);
+  EXPECT_EQ(few.rows, Rows::group);
+  EXPECT_EQ(few.loads, Loads::vector);
+  EXPECT_TRUE(few.open_views());
+  EXPECT_FALSE(supports_fwd_mma(masked, caps_).slow);
+  for (const fovea_dtype dtype : {FOVEA_BF16, FOVEA_F32}) {
+    Problem biased = masked;
+    biased.bias = HeadMode::q_head, biased.bias_dtype = dtype, biased.bias_reads = ViewReads::vectors;
+    EXPECT_EQ(fwd_mma_spec(biased, caps_.gpu), few);
+    biased.mask = HeadMode::absent;
+    EXPECT_EQ(fwd_mma_spec(biased, caps_.gpu), few);
+  }
+  const auto universal = [&](auto change) {
+    Problem p = masked;
+    change(p);
+    EXPECT_EQ(fwd_mma_spec(p, caps_.gpu).loads, Loads::any);
+    EXPECT_TRUE(supports_fwd_mma(p, caps_).slow);
+  };
+  universal([](Problem& p) { p.mask_reads = ViewReads::words; });
+  universal([](Problem& p) { p.softcap = 30.0F; });
+  universal([](Problem& p) { p.kv_layout = KvLayout::paged, p.page_size = 64; });
+  universal([](Problem& p) { p.head_dim_qk = p.head_dim_v = 256; });
+}
+
 }  // namespace
 }  // namespace fovea
