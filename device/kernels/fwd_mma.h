@@ -151,7 +151,9 @@ class FwdMma {
     }
   }
 
-  FOVEA_INLINE bool bias_absent() const { return kSpec.open_views() && task_.p.bias.data == nullptr; }
+  FOVEA_INLINE bool bias_absent() const {
+    return kSpec.score == ScoreForm::masked || (kSpec.open_views() && task_.p.bias.data == nullptr);
+  }
 
   // Before the first of a run of steps.
   FOVEA_INLINE void first_slot() {
@@ -325,7 +327,7 @@ class FwdMma {
       }
       const bool every = ((bits.every >> static_cast<u32>(last - 1 - block)) & 1U) != 0;
       const bool clean = block >= blocks_.clean_first && block < blocks_.clean_last;
-      if (kCleanApart<kSpec> && (kSpec.score == ScoreForm::masked || bias_absent()) && every && clean) {
+      if (kCleanApart<kSpec> && bias_absent() && every && clean) {
         compute<Blocks::clean>(block);
       } else {
         compute<Blocks::ragged>(block);

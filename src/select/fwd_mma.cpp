@@ -120,11 +120,26 @@ ScoreForm score_form(const Problem& p) {
   return scale_folds(p) ? ScoreForm::scaled : ScoreForm::general;
 }
 
+constexpr i32 kMaxNarrowWidth = 128;  // of tiles for which views have kernels of all kinds
+
 // The most that mask and bias, where there are any, both allow.
-ViewReads view_reads(const Problem& p) {
+ViewReads view_reads(const Problem& p, const FwdSpec& spec) {
   const ViewReads mask = p.mask == HeadMode::absent ? ViewReads::vectors : p.mask_reads;
   const ViewReads bias = p.bias == HeadMode::absent ? ViewReads::vectors : p.bias_reads;
-  return std::min(mask, bias);
+  const ViewReads both = std::min(mask, bias);
+  const bool by_words = spec.head_dim_qk == spec.head_dim_v && spec.head_dim_qk <= kMaxNarrowWidth;
+  return both == ViewReads::words && !by_words ? ViewReads::elements : both;
+}
+
+// What a call seldom has takes the kernel that can do all of it, of which there are few. Rows of a group: few rows.
+bool takes_universal(const Problem& p, const FwdSpec& spec, ViewReads reads) {
+  const bool decode = spec.rows == Rows::group;
+  if (spec.score == ScoreForm::scaled) return decode && spec.loads == Loads::any;
+  if (spec.loads != Loads::vector || reads == ViewReads::elements) return true;
+  if (spec.score == ScoreForm::general) return decode || spec.head_dim_qk != spec.head_dim_v;
+  const bool transformed = p.softcap != 0.0F || p.bias == HeadMode::absent;  // scores, before a bias joins them
+  if (spec.score == ScoreForm::biased && transformed) return true;
+  return decode && (reads != ViewReads::vectors || std::max(spec.head_dim_qk, spec.head_dim_v) > kMaxNarrowWidth);
 }
 
 Loads loads_of(const Problem& p, i32 width_qk, i32 width_v) {
@@ -256,23 +271,17 @@ FwdSpec fwd_mma_spec(const Problem& p, const GpuCaps& gpu) {
   spec.loads = loads_of(p, spec.head_dim_qk, spec.head_dim_v);
   const bool decode = is_decode(p);
   spec.rows = decode ? Rows::group : Rows::head;
-  // What a call seldom has takes the kernel that can do all of it, of which there are few.
-  const bool general_bias = spec.score == ScoreForm::biased && (p.bias == HeadMode::absent || p.softcap != 0.0F);
-  const bool plain = spec.score == ScoreForm::scaled && !(decode && spec.loads == Loads::any);
-  const i32 width = std::max(spec.head_dim_qk, spec.head_dim_v);
-  const bool mixed = spec.head_dim_qk != spec.head_dim_v;
-  ViewReads reads = view_reads(p);
-  if (reads == ViewReads::words && (mixed || width > 128)) reads = ViewReads::elements;
-  const bool general = general_bias || (spec.score == ScoreForm::general && mixed);
-  const bool few_rows = decode && spec.score != ScoreForm::general && reads == ViewReads::vectors && width <= 128;
-  const bool common = spec.loads == Loads::vector && (!decode || few_rows);
-  if (reads == ViewReads::elements || general || (!plain && !common)) {
+  const ViewReads reads = view_reads(p, spec);
+  if (takes_universal(p, spec, reads)) {
     spec.score = ScoreForm::biased;
     spec.loads = Loads::any;
     spec.head_dim_qk = spec.head_dim_v = universal_width(std::max(p.head_dim_qk, p.head_dim_v));
   } else {
-    if (decode && !plain) spec.score = ScoreForm::biased;  // open_views()
-    if (spec.score == ScoreForm::biased && !spec.open_views()) spec.bias = element_of(p.bias_dtype);
+    if (decode && spec.views()) {
+      spec.score = ScoreForm::biased;  // open_views()
+    } else if (spec.score == ScoreForm::biased) {
+      spec.bias = element_of(p.bias_dtype);
+    }
     spec.reads = reads;
   }
   if (spec.loads == Loads::any) {
@@ -287,7 +296,8 @@ FwdSpec fwd_mma_spec(const Problem& p, const GpuCaps& gpu) {
   spec.rows_per_warp = tuning.rows_per_warp;
   spec.stages = tuning.stages;
   spec.min_ctas = tuning.min_ctas;
-  if (plain && spec.loads != Loads::any && !p.batch_invariant && grouping_fills_tiles(p, spec.tile_m)) {
+  if (spec.score == ScoreForm::scaled && spec.loads != Loads::any && !p.batch_invariant &&
+      grouping_fills_tiles(p, spec.tile_m)) {
     spec.rows = Rows::group;
   }
   spec.bias_tiles = takes_bias_tiles(spec, gpu);

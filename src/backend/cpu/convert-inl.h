@@ -51,6 +51,12 @@ HWY_INLINE VF load_f16(const std::byte* p) {
   return hn::PromoteTo(DF(), hn::LoadU(d16, reinterpret_cast<const hwy::float16_t*>(p)));
 }
 
+// kLevel: as of __builtin_prefetch, 2 = into the level-2 cache, 3 = into the level-1 cache.
+template <int kLevel>
+HWY_INLINE void prefetch_row(const std::byte* row, std::int64_t bytes) {
+  for (std::int64_t i = 0; i < bytes; i += 64) __builtin_prefetch(row + i, 0, kLevel);
+}
+
 // Whether Highway widens fp16 in hardware here; elsewhere its emulation does not cover Inf and NaN.
 HWY_INLINE constexpr bool has_f16_vectors() { return HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3; }
 

@@ -53,6 +53,7 @@ class EngineF32 {
     constexpr std::int64_t kStep = lanes();
     const bool flip = task_.problem().softmax_scale < 0.0F;
     const RowView& q = task_.operands->q;
+    const std::int64_t row_bytes = dqk_ * static_cast<std::int64_t>(element_bytes(q.dtype));
     const std::int64_t padded = (dqk_ + 3) / 4 * 4;
     float* stage = task_.buffer<float>(task_.layout.stage);
     float* group = task_.buffer<float>(task_.layout.q);
@@ -61,7 +62,7 @@ class EngineF32 {
         std::array<const float*, static_cast<std::size_t>(kStep)> rows;
         for (std::int64_t j = 0; j < kStep; ++j) {
           const std::int64_t r = std::min({first + i + j, first + kGemmRows - 1, task_.rows - 1});
-          prefetch_row(q, query_address(task_, std::min(r + kRowsAhead, task_.rows - 1)), dqk_);
+          prefetch_row<3>(query_address(task_, std::min(r + kRowsAhead, task_.rows - 1)), row_bytes);
           rows[static_cast<std::size_t>(j)] =
               stage_row(q, query_address(task_, r), dqk_, padded, stage + j * task_.layout.dqk_pad);
         }

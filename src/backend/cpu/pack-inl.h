@@ -78,13 +78,10 @@ HWY_INLINE hn::Vec<hn::RebindToUnsigned<DF>> nonfinite_lanes(VF x) {
 
 // Rows lie too far apart for hardware to foresee the next one: packing asks for the one that comes kRowsAhead later.
 inline constexpr std::int64_t kRowsAhead = 16;
-HWY_INLINE void prefetch_row(const RowView& view, const std::byte* row, std::int64_t count) {
-  const std::int64_t bytes = count * static_cast<std::int64_t>(element_bytes(view.dtype));
-  for (std::int64_t at = 0; at < bytes; at += 64) __builtin_prefetch(row + at, 0, 3);
-}
-// Of k or v.
 HWY_INLINE void prefetch_after(const TileTask& task, const RowView& view, std::int64_t key, std::int64_t count) {
-  if (key + kRowsAhead < task.key_end) prefetch_row(view, key_address(task, view, key + kRowsAhead), count);
+  if (key + kRowsAhead >= task.key_end) return;
+  prefetch_row<3>(key_address(task, view, key + kRowsAhead),
+                  count * static_cast<std::int64_t>(element_bytes(view.dtype)));
 }
 
 // A key or value row as contiguous fp32, `padded` long: in place where memory already is that, else through `stage`.

@@ -59,8 +59,7 @@ HWY_INLINE VF load_bias(const BiasRow& bias, std::int64_t n) {
 template <BiasForm kForm>
 HWY_INLINE void prefetch_bias(const BiasRow& bias, std::int64_t n) {
   constexpr std::int64_t kElement = kForm == BiasForm::f32 ? 4 : 2;
-  const std::byte* line = bias.later + n * kElement;
-  for (std::int64_t at = 0; at < 2 * lanes() * kElement; at += 64) __builtin_prefetch(line + at, 0, 3);
+  prefetch_row<3>(bias.later + n * kElement, 2 * lanes() * kElement);
 }
 
 // s = softcap(scale*s) + bias in place; hidden keys become -inf, by `bits` (null: all visible; from the block's first

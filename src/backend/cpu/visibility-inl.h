@@ -115,12 +115,6 @@ HWY_INLINE const float* bias_row(const ScoreView& bias, const std::byte* row, st
   return stage;
 }
 
-// kLevel: as of __builtin_prefetch, 2 = into the level-2 cache, 3 = into the level-1 cache.
-template <int kLevel>
-HWY_INLINE void prefetch_row(const std::byte* row, std::int64_t bytes) {
-  for (std::int64_t i = 0; i < bytes; i += 64) __builtin_prefetch(row + i, 0, kLevel);
-}
-
 // Rows [first, first + rows) of the task against keys [n0, n0 + tile_n); fills bits[0, rows) unless all or empty.
 class VisibilityScan {
  public:
