@@ -47,27 +47,21 @@ class EngineF32 {
     hn::StoreU(w1, DF(), weights + n + lanes());
   }
 
-  // Vectors of rows, the last ones first: what a vector writes past its kGemmRows floats is written again by the next
-  // column, the next vector or the next group; past the last group lies kCpuPackSlack.
   HWY_INLINE void pack_q() const {
-    constexpr std::int64_t kStep = lanes();
     const bool flip = task_.problem().softmax_scale < 0.0F;
     const RowView& q = task_.operands->q;
-    const std::int64_t row_bytes = dqk_ * static_cast<std::int64_t>(element_bytes(q.dtype));
-    const std::int64_t padded = (dqk_ + 3) / 4 * 4;
-    float* stage = task_.buffer<float>(task_.layout.stage);
     float* group = task_.buffer<float>(task_.layout.q);
+    RowWalk row(task_);
+    RowWalk ahead(task_, std::min(kRowsAhead, task_.rows - 1));
     for (std::int64_t first = 0; first < task_.rows; first += kGemmRows, group += kGemmRows * dqk_) {
-      for (std::int64_t i = (kGemmRows - 1) / kStep * kStep; i >= 0; i -= kStep) {
-        std::array<const float*, static_cast<std::size_t>(kStep)> rows;
-        for (std::int64_t j = 0; j < kStep; ++j) {
-          const std::int64_t r = std::min({first + i + j, first + kGemmRows - 1, task_.rows - 1});
-          prefetch_row<3>(query_address(task_, std::min(r + kRowsAhead, task_.rows - 1)), row_bytes);
-          rows[static_cast<std::size_t>(j)] =
-              stage_row(q, query_address(task_, r), dqk_, padded, stage + j * task_.layout.dqk_pad);
-        }
-        transpose(rows, padded, group + i, kGemmRows);
+      std::array<const std::byte*, kGemmRows> rows;
+      for (const std::byte*& source : rows) {
+        source = query_address(task_, row);
+        prefetch_row<3>(query_address(task_, ahead), dqk_ * static_cast<std::int64_t>(element_bytes(q.dtype)));
+        row.next();
+        ahead.next();
       }
+      pack_q_group(rows, group);
       for (std::int64_t c = 0; flip && c < kGemmRows * dqk_; ++c) group[c] = -group[c];
     }
   }
@@ -75,51 +69,35 @@ class EngineF32 {
   // Keys [begin, end) of block n0, rounded outwards to whole panels; keys outside are packed as zeros.
   HWY_INLINE void pack_k(std::int64_t n0, std::int64_t begin, std::int64_t end) const {
     constexpr std::int64_t kStep = lanes();
-    const std::int64_t padded = (dqk_ + 3) / 4 * 4;
-    float* stage = task_.buffer<float>(task_.layout.stage);
+    const RowView& k = task_.operands->k;
     float* packed = task_.buffer<float>(task_.layout.k);
     for (std::int64_t n = begin / kCpuPanel * kCpuPanel; n < panel_end(end); n += kStep) {
-      std::array<const float*, static_cast<std::size_t>(kStep)> rows;
+      std::array<const std::byte*, static_cast<std::size_t>(kStep)> rows;
       for (std::int64_t i = 0; i < kStep; ++i) {
-        float* slot = stage + i * task_.layout.dqk_pad;
-        prefetch_after(task_, task_.operands->k, n0 + n + i, dqk_);
-        if (n + i < end) {
-          rows[static_cast<std::size_t>(i)] =
-              stage_row(task_.operands->k, key_address(task_, task_.operands->k, n0 + n + i), dqk_, padded, slot);
-        } else {
-          std::fill_n(slot, padded, 0.0F);
-          rows[static_cast<std::size_t>(i)] = slot;
-        }
+        prefetch_after(task_, k, n0 + n + i, dqk_);
+        rows[static_cast<std::size_t>(i)] = n + i < end ? key_address(task_, k, n0 + n + i) : nullptr;
       }
-      transpose(rows, padded, k_panel(packed, n) + n % panel_width(), panel_width());
+      float* dst = k_panel(packed, n) + n % panel_width();
+      transpose_rows(k, rows, dqk_, stage(), task_.layout.dqk_pad, dst, panel_width());
     }
   }
 
   // As pack_k. Returns whether every value is finite; values that are not are packed as zeros.
   HWY_INLINE bool pack_v(std::int64_t n0, std::int64_t begin, std::int64_t end) const {
-    const DF d;
-    const hn::RebindToUnsigned<DF> du;
-    const std::int64_t padded = (dv_ + lanes() - 1) / lanes() * lanes();
-    float* stage = task_.buffer<float>(task_.layout.stage);
-    float* packed = task_.buffer<float>(task_.layout.v);
-    auto seen = hn::Zero(du);
+    const RowView& v = task_.operands->v;
+    const bool narrow = vectors_read_bf16(v, dv_);
+    auto bad = hn::Zero(hn::RebindToUnsigned<DF>());
     for (std::int64_t n = begin / kCpuPanel * kCpuPanel; n < panel_end(end); ++n) {
-      const float* row = stage;
-      prefetch_after(task_, task_.operands->v, n0 + n, dv_);
-      if (n < end) {
-        row = stage_row(task_.operands->v, key_address(task_, task_.operands->v, n0 + n), dv_, padded, stage);
+      prefetch_after(task_, v, n0 + n, dv_);
+      const std::byte* row = n < end ? key_address(task_, v, n0 + n) : nullptr;
+      if (narrow && row != nullptr) {
+        bad = hn::Or(bad, pack_v_row(n, [row](std::int64_t c) { return load_bf16(row + 2 * c); }));
       } else {
-        std::fill_n(stage, padded, 0.0F);
-      }
-      for (std::int64_t c = 0; c < padded; c += lanes()) {
-        const VF x = hn::LoadU(d, row + c);
-        const auto bad = nonfinite_lanes(x);
-        seen = hn::Or(seen, bad);
-        float* dst = packed + c / panel_width() * panel_width() * tile_n_ + n * panel_width() + c % panel_width();
-        hn::StoreU(hn::BitCast(d, hn::AndNot(bad, hn::BitCast(du, x))), d, dst);
+        const float* wide = stage_row(v, row, dv_, padded_v(), stage());
+        bad = hn::Or(bad, pack_v_row(n, [wide](std::int64_t c) { return hn::LoadU(DF(), wide + c); }));
       }
     }
-    return !any_nonfinite(seen);
+    return !any_nonfinite(bad);
   }
 
   HWY_INLINE void scores(std::int64_t first, std::int64_t rows, const Visible& visible) const {
@@ -165,6 +143,40 @@ class EngineF32 {
   }
 
  private:
+  float* stage() const { return task_.buffer<float>(task_.layout.stage); }
+  std::int64_t padded_v() const { return (dv_ + lanes() - 1) / lanes() * lanes(); }
+
+  // Vectors of rows, the last ones first: what a vector writes past its kGemmRows floats is written again by the next
+  // column, the next vector or the next group; past the last group lies kCpuPackSlack.
+  HWY_INLINE void pack_q_group(const std::array<const std::byte*, kGemmRows>& group, float* packed) const {
+    constexpr std::int64_t kStep = lanes();
+    for (std::int64_t i = (kGemmRows - 1) / kStep * kStep; i >= 0; i -= kStep) {
+      std::array<const std::byte*, static_cast<std::size_t>(kStep)> rows;
+      for (std::int64_t j = 0; j < kStep; ++j) {
+        rows[static_cast<std::size_t>(j)] =
+            group[static_cast<std::size_t>(std::min<std::int64_t>(i + j, kGemmRows - 1))];
+      }
+      transpose_rows(task_.operands->q, rows, dqk_, stage(), task_.layout.dqk_pad, packed + i, kGemmRows);
+    }
+  }
+
+  // Row n of the packed block, from vectors load(c) of columns c on. Returns lanes that are not 0 where any is Inf or
+  // NaN; they are packed as zeros.
+  template <class Load>
+  HWY_INLINE hn::Vec<hn::RebindToUnsigned<DF>> pack_v_row(std::int64_t n, const Load& load) const {
+    const hn::RebindToUnsigned<DF> du;
+    float* packed = task_.buffer<float>(task_.layout.v) + n * panel_width();
+    auto seen = hn::Zero(du);
+    for (std::int64_t c = 0; c < padded_v(); c += lanes()) {
+      const VF x = load(c);
+      const auto bad = nonfinite_lanes(x);
+      seen = hn::Or(seen, bad);
+      float* dst = packed + c / panel_width() * panel_width() * tile_n_ + c % panel_width();
+      hn::StoreU(hn::BitCast(DF(), hn::AndNot(bad, hn::BitCast(du, x))), DF(), dst);
+    }
+    return seen;
+  }
+
   static std::int64_t panel_end(std::int64_t end) { return (end + kCpuPanel - 1) / kCpuPanel * kCpuPanel; }
   // Start of the panel that holds key n.
   float* k_panel(float* packed, std::int64_t n) const {

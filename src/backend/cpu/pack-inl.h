@@ -62,6 +62,39 @@ HWY_INLINE void transpose(const std::array<const float*, kRows>& rows, std::int6
     hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(dw, wide(t1), wide(t3))), d, out + 3 * dst_stride);
   }
 }
+
+// As transpose() for rows of bf16, two to a float, which leave as fp32; `columns` is a multiple of 8. The last
+// interleave puts zeros below the 16 bits, which widens them.
+template <std::size_t kRows>
+HWY_INLINE void transpose_bf16(const std::array<const float*, kRows>& rows, std::int64_t columns,
+                               float* HWY_RESTRICT dst, std::int64_t dst_stride) {
+  const DF d;
+  const hn::Repartition<std::uint16_t, DF> d16;
+  const hn::RebindToUnsigned<DF> d32;
+  const auto wide = [&](auto x) { return hn::BitCast(d32, x); };
+  const auto pairs = [&](std::size_t first, std::int64_t c) {
+    return hn::BitCast(d16, load_blocks(rows, first, c / 2));
+  };
+  const auto store = [&](auto both, float* out) {  // two columns of four rows per 128-bit block
+    hn::StoreU(hn::BitCast(d, hn::InterleaveLower(d16, hn::Zero(d16), both)), d, out);
+    hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(d16, hn::Zero(d16), both)), d, out + dst_stride);
+  };
+  for (std::int64_t c = 0; c < columns; c += 8) {
+    const auto r0 = pairs(0, c);
+    const auto r1 = pairs(1, c);
+    const auto r2 = pairs(2, c);
+    const auto r3 = pairs(3, c);
+    const auto t0 = hn::InterleaveLower(d16, r0, r1);
+    const auto t1 = hn::InterleaveUpper(d16, r0, r1);
+    const auto t2 = hn::InterleaveLower(d16, r2, r3);
+    const auto t3 = hn::InterleaveUpper(d16, r2, r3);
+    float* out = dst + c * dst_stride;
+    store(hn::BitCast(d16, hn::InterleaveLower(d32, wide(t0), wide(t2))), out);
+    store(hn::BitCast(d16, hn::InterleaveUpper(d32, wide(t0), wide(t2))), out + 2 * dst_stride);
+    store(hn::BitCast(d16, hn::InterleaveLower(d32, wide(t1), wide(t3))), out + 4 * dst_stride);
+    store(hn::BitCast(d16, hn::InterleaveUpper(d32, wide(t1), wide(t3))), out + 6 * dst_stride);
+  }
+}
 #endif
 
 // Whether any lane is Inf or NaN.
@@ -84,12 +117,48 @@ HWY_INLINE void prefetch_after(const TileTask& task, const RowView& view, std::i
                   count * static_cast<std::int64_t>(element_bytes(view.dtype)));
 }
 
-// A key or value row as contiguous fp32, `padded` long: in place where memory already is that, else through `stage`.
+// A row of q, k or v as contiguous fp32, `padded` long: in place where memory already is that, else through `stage`.
+// row: null for zeros.
 HWY_INLINE const float* stage_row(const RowView& view, const std::byte* row, std::int64_t count, std::int64_t padded,
                                   float* stage) {
+  if (row == nullptr) {
+    std::fill_n(stage, padded, 0.0F);
+    return stage;
+  }
   if (view.dtype == FOVEA_F32 && view.stride_d == 1 && count == padded) return reinterpret_cast<const float*>(row);
   load_row(view.dtype, row, view.stride_d, count, padded, stage);
   return stage;
+}
+
+// Whether vectors may widen rows of `count` bf16 where they lie, without a stage.
+HWY_INLINE bool vectors_read_bf16(const RowView& view, std::int64_t count) {
+  return HWY_TARGET != HWY_SCALAR && view.dtype == FOVEA_BF16 && view.stride_d == 1 && count % 8 == 0 &&
+         count % lanes() == 0;
+}
+
+// dst[c*dst_stride + r] = rows[r][c] as fp32 for lanes() rows of `count` columns, and zeros up to the next multiple of
+// four. Null: a row of zeros. stage: [lanes()][row_pad]. A row named twice in succession is read once.
+template <std::size_t kRows>
+HWY_INLINE void transpose_rows(const RowView& view, const std::array<const std::byte*, kRows>& rows, std::int64_t count,
+                               float* stage, std::int64_t row_pad, float* HWY_RESTRICT dst, std::int64_t dst_stride) {
+  std::array<const float*, kRows> source;
+#if HWY_TARGET != HWY_SCALAR
+  if (vectors_read_bf16(view, count)) {
+    std::fill_n(stage, count / 2, 0.0F);
+    for (std::size_t i = 0; i < kRows; ++i) {
+      source[i] = rows[i] != nullptr ? reinterpret_cast<const float*>(rows[i]) : stage;
+    }
+    transpose_bf16(source, count, dst, dst_stride);
+    return;
+  }
+#endif
+  const std::int64_t padded = (count + 3) / 4 * 4;
+  for (std::size_t i = 0; i < kRows; ++i) {
+    source[i] = i > 0 && rows[i] == rows[i - 1]
+                    ? source[i - 1]
+                    : stage_row(view, rows[i], count, padded, stage + static_cast<std::int64_t>(i) * row_pad);
+  }
+  transpose(source, padded, dst, dst_stride);
 }
 
 }  // namespace HWY_NAMESPACE

@@ -132,7 +132,14 @@ HWY_INLINE void write_rows(const TileTask& task) {
   const Problem& problem = task.problem();
   const ForwardOperands& ops = *task.operands;
   const float infinity = std::numeric_limits<float>::infinity();
-  for (std::int64_t r = 0; r < task.rows; ++r) {
+  const auto out_row = [&](const RowWalk& at) {
+    return const_cast<std::byte*>(address(ops.out, task.seq.q_batch, task.seq.q_begin + at.query(), at.head()));
+  };
+  const std::int64_t row_bytes = problem.head_dim_v * static_cast<std::int64_t>(element_bytes(ops.out.dtype));
+  RowWalk row(task);
+  RowWalk ahead(task, std::min(kRowsAhead, task.rows - 1));
+  for (std::int64_t r = 0; r < task.rows; ++r, row.next(), ahead.next()) {
+    if (task.partial_out == nullptr) prefetch_row<3>(out_row(ahead), row_bytes);
     const float m = task.buffer<float>(task.layout.m)[r];
     const float total =
         hn::GetLane(hn::SumOfLanes(DF(), hn::LoadU(DF(), task.buffer<float>(task.layout.l) + r * kCpuMaxLanes)));
@@ -142,20 +149,19 @@ HWY_INLINE void write_rows(const TileTask& task) {
     const float lse = m + ln_l;  // m is -inf for an empty row
     float* o = task.buffer<float>(task.layout.o) + r * task.layout.dv_pad;
     if (empty) std::fill_n(o, problem.head_dim_v, 0.0F);  // products may have left anything there
-    const std::int64_t head = task.head(r);
+    const std::int64_t head = row.head();
     if (task.partial_out != nullptr) {
-      const std::int64_t row = task.partial_row(r);
-      auto* out = reinterpret_cast<std::byte*>(task.partial_out + row * problem.head_dim_v);
+      const std::int64_t at = task.partial_row(r);
+      auto* out = reinterpret_cast<std::byte*>(task.partial_out + at * problem.head_dim_v);
       store_row(o, inverse, 1.0F, problem.head_dim_v, FOVEA_F32, out, 1);
-      task.partial_m[row] = m;
-      task.partial_ln_l[row] = ln_l;
+      task.partial_m[at] = m;
+      task.partial_ln_l[at] = ln_l;
       continue;
     }
-    const std::int64_t s = task.seq.q_begin + task.query(r);
+    const std::int64_t s = task.seq.q_begin + row.query();
     const float sink = ops.sink != nullptr ? ops.sink[head * ops.sink_stride] : -infinity;
     const float keep = ops.sink != nullptr && !empty ? 1.0F / (1.0F + std::exp(sink - lse)) : 1.0F;
-    auto* out = const_cast<std::byte*>(address(ops.out, task.seq.q_batch, s, head));
-    store_row(o, inverse, keep, problem.head_dim_v, ops.out.dtype, out, ops.out.stride_d);
+    store_row(o, inverse, keep, problem.head_dim_v, ops.out.dtype, out_row(row), ops.out.stride_d);
     if (ops.lse != nullptr) ops.lse[task.seq.q_batch * ops.lse_b + head * ops.lse_h + s * ops.lse_s] = lse;
   }
 }

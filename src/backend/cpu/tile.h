@@ -57,8 +57,32 @@ inline const std::byte* address(const RowView& view, std::int64_t b, std::int64_
   return static_cast<const std::byte*>(view.data) + offset * static_cast<std::int64_t>(element_bytes(view.dtype));
 }
 
-inline const std::byte* query_address(const TileTask& task, std::int64_t row) {
-  return address(task.operands->q, task.seq.q_batch, task.seq.q_begin + task.query(row), task.head(row));
+// The rows of a task one after the other, without a division for each: begins at row 0 and stays at the last row.
+class RowWalk {
+ public:
+  explicit RowWalk(const TileTask& task, std::int64_t row = 0)
+      : query_(task.query(row)),
+        head_((task.row_begin + row) % task.group),
+        left_(task.rows - 1 - row),
+        group_(task.group),
+        first_head_(task.kv_head * task.group) {}
+
+  std::int64_t query() const { return query_; }
+  std::int64_t head() const { return first_head_ + head_; }
+  void next() {
+    if (left_ <= 0) return;
+    --left_;
+    if (++head_ < group_) return;
+    head_ = 0;
+    ++query_;
+  }
+
+ private:
+  std::int64_t query_, head_, left_, group_, first_head_;
+};
+
+inline const std::byte* query_address(const TileTask& task, const RowWalk& row) {
+  return address(task.operands->q, task.seq.q_batch, task.seq.q_begin + row.query(), row.head());
 }
 
 // Row of key `key` (position inside the sequence) in k or v.
