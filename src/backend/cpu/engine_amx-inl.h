@@ -71,10 +71,10 @@ class EngineAmx {
   HWY_INLINE void pack_q() const {
     const u16 flip = task_.problem().softmax_scale < 0.0F ? 0x8000U : 0U;
     u16* packed = task_.buffer<u16>(task_.layout.q);
-    RowWalk row(task_);
+    RowWalk row(task_, task_.operands->q);
     for (std::int64_t r = 0; r < task_.rows; ++r, row.next()) {
       u16* dst = packed + r * dqk_pad_;
-      copy_row(query_address(task_, row), task_.operands->q.stride_d, dqk_, dqk_pad_, dst);
+      copy_row(row.row(), task_.operands->q.stride_d, dqk_, dqk_pad_, dst);
       if (flip != 0) {
         for (std::int64_t c = 0; c < dqk_; ++c) dst[c] = static_cast<u16>(dst[c] ^ flip);
       }

@@ -51,13 +51,13 @@ class EngineF32 {
     const bool flip = task_.problem().softmax_scale < 0.0F;
     const RowView& q = task_.operands->q;
     float* group = task_.buffer<float>(task_.layout.q);
-    RowWalk row(task_);
-    RowWalk ahead(task_, std::min(kRowsAhead, task_.rows - 1));
+    RowWalk row(task_, q);
+    RowWalk ahead(task_, q, std::min(kRowsAhead, task_.rows - 1));
     for (std::int64_t first = 0; first < task_.rows; first += kGemmRows, group += kGemmRows * dqk_) {
       std::array<const std::byte*, kGemmRows> rows;
       for (const std::byte*& source : rows) {
-        source = query_address(task_, row);
-        prefetch_row<3>(query_address(task_, ahead), dqk_ * static_cast<std::int64_t>(element_bytes(q.dtype)));
+        source = row.row();
+        prefetch_row<3>(ahead.row(), dqk_ * static_cast<std::int64_t>(element_bytes(q.dtype)));
         row.next();
         ahead.next();
       }

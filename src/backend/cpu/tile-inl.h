@@ -132,14 +132,11 @@ HWY_INLINE void write_rows(const TileTask& task) {
   const Problem& problem = task.problem();
   const ForwardOperands& ops = *task.operands;
   const float infinity = std::numeric_limits<float>::infinity();
-  const auto out_row = [&](const RowWalk& at) {
-    return const_cast<std::byte*>(address(ops.out, task.seq.q_batch, task.seq.q_begin + at.query(), at.head()));
-  };
   const std::int64_t row_bytes = problem.head_dim_v * static_cast<std::int64_t>(element_bytes(ops.out.dtype));
-  RowWalk row(task);
-  RowWalk ahead(task, std::min(kRowsAhead, task.rows - 1));
+  RowWalk row(task, ops.out);
+  RowWalk ahead(task, ops.out, std::min(kRowsAhead, task.rows - 1));
   for (std::int64_t r = 0; r < task.rows; ++r, row.next(), ahead.next()) {
-    if (task.partial_out == nullptr) prefetch_row<3>(out_row(ahead), row_bytes);
+    if (task.partial_out == nullptr) prefetch_row<3>(ahead.row(), row_bytes);
     const float m = task.buffer<float>(task.layout.m)[r];
     const float total =
         hn::GetLane(hn::SumOfLanes(DF(), hn::LoadU(DF(), task.buffer<float>(task.layout.l) + r * kCpuMaxLanes)));
@@ -161,7 +158,7 @@ HWY_INLINE void write_rows(const TileTask& task) {
     const std::int64_t s = task.seq.q_begin + row.query();
     const float sink = ops.sink != nullptr ? ops.sink[head * ops.sink_stride] : -infinity;
     const float keep = ops.sink != nullptr && !empty ? 1.0F / (1.0F + std::exp(sink - lse)) : 1.0F;
-    store_row(o, inverse, keep, problem.head_dim_v, ops.out.dtype, out_row(row), ops.out.stride_d);
+    store_row(o, inverse, keep, problem.head_dim_v, ops.out.dtype, const_cast<std::byte*>(row.row()), ops.out.stride_d);
     if (ops.lse != nullptr) ops.lse[task.seq.q_batch * ops.lse_b + head * ops.lse_h + s * ops.lse_s] = lse;
   }
 }

@@ -57,33 +57,40 @@ inline const std::byte* address(const RowView& view, std::int64_t b, std::int64_
   return static_cast<const std::byte*>(view.data) + offset * static_cast<std::int64_t>(element_bytes(view.dtype));
 }
 
-// The rows of a task one after the other, without a division for each: begins at row 0 and stays at the last row.
+// The rows of a task in q or out one after the other, found by additions alone: begins at `row` and stays at the last.
 class RowWalk {
  public:
-  explicit RowWalk(const TileTask& task, std::int64_t row = 0)
+  RowWalk(const TileTask& task, const RowView& view, std::int64_t row = 0)
       : query_(task.query(row)),
-        head_((task.row_begin + row) % task.group),
+        head_(task.head(row)),
+        last_head_(task.kv_head * task.group + task.group - 1),
         left_(task.rows - 1 - row),
         group_(task.group),
-        first_head_(task.kv_head * task.group) {}
+        head_bytes_(view.stride_h * static_cast<std::int64_t>(element_bytes(view.dtype))),
+        query_bytes_(view.stride_s * static_cast<std::int64_t>(element_bytes(view.dtype)) - (group_ - 1) * head_bytes_),
+        at_(address(view, task.seq.q_batch, task.seq.q_begin + query_, head_)) {}
 
   std::int64_t query() const { return query_; }
-  std::int64_t head() const { return first_head_ + head_; }
+  std::int64_t head() const { return head_; }
+  const std::byte* row() const { return at_; }
   void next() {
     if (left_ <= 0) return;
     --left_;
-    if (++head_ < group_) return;
-    head_ = 0;
-    ++query_;
+    if (head_ < last_head_) {
+      ++head_;
+      at_ += head_bytes_;
+    } else {
+      head_ -= group_ - 1;
+      ++query_;
+      at_ += query_bytes_;
+    }
   }
 
  private:
-  std::int64_t query_, head_, left_, group_, first_head_;
+  std::int64_t query_, head_, last_head_, left_, group_;
+  std::int64_t head_bytes_, query_bytes_;  // to the next head, and from the last one to the next query's first
+  const std::byte* at_;
 };
-
-inline const std::byte* query_address(const TileTask& task, const RowWalk& row) {
-  return address(task.operands->q, task.seq.q_batch, task.seq.q_begin + row.query(), row.head());
-}
 
 // Row of key `key` (position inside the sequence) in k or v.
 inline const std::byte* key_address(const TileTask& task, const RowView& view, std::int64_t key) {
