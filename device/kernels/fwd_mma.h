@@ -22,6 +22,9 @@ inline constexpr bool kAgainApart = kSpec.begins_with_bias();
 template <FwdSpec kSpec>
 inline constexpr bool kCleanApart = kSpec.score == ScoreForm::masked ||
                                     (kSpec.open_views() && kSpec.loads != Loads::any);
+// Whether mask and bias of a block set out before its K and V are waited for: in decoding that wait is most of a step.
+template <FwdSpec kSpec>
+inline constexpr bool kViewsAhead = kSpec.open_views() && kSpec.loads != Loads::any;
 
 // Normalises and writes the warp's rows; 16-bit output is only staged, the CTA stores it after a barrier. Rows that are
 // no queries are empty rows. `row` is the lane's first, `warp_row` the warp's first row in the tile.
@@ -199,8 +202,9 @@ class FwdMma {
     }
   }
 
+  // views: of the block; fetched already where that is done ahead.
   template <Blocks kBlocks>
-  FOVEA_INLINE void compute(i32 block) {
+  FOVEA_INLINE void compute(i32 block, BlockViews<kSpec>& views) {
     constexpr bool kRagged = kBlocks != Blocks::clean;
     const ValueClass value_class = kBlocks == Blocks::ragged && kAgainApart<kSpec> ? ValueClass::all : class_;
     const bool again = kRagged && value_class != ValueClass::all;
@@ -209,8 +213,8 @@ class FwdMma {
       keep_class<kSpec>(keys_.v_tile(slot_), value_class, static_cast<i32>(isa::tid_x()), kSpec.threads());
       isa::syncthreads();
     }
-    BlockViews<kSpec> views;
-    if constexpr (kRagged && kSpec.prefetch_views()) views.fetch(task_.p, view_rows_, key0);
+    constexpr bool kFetches = kRagged && kSpec.views() && !kViewsAhead<kSpec>;
+    if constexpr (kFetches && kSpec.prefetch_views()) views.fetch(task_.p, view_rows_, key0);
     FwdScores<kSpec> s;
     if constexpr (kSpec.begins_with_bias()) {
       views.begin(s, task_.p, bias_tile_, slot_);
@@ -222,7 +226,7 @@ class FwdMma {
     const bool scaled_by_bias = kSpec.score == ScoreForm::biased && kSpec.loads != Loads::any && !bias_absent();
     if (!kSpec.folded_scale() && !scaled_by_bias) transform_scores<kSpec>(s, task_.p);
     if constexpr (kRagged && kSpec.views()) {
-      if constexpr (!kSpec.prefetch_views()) views.fetch(task_.p, view_rows_, key0);
+      if constexpr (kFetches && !kSpec.prefetch_views()) views.fetch(task_.p, view_rows_, key0);
       await_bias();
       views.apply(s, task_.p, kSpec.loads == Loads::any || again, bias_tile_, bias_slot());
     }
@@ -268,7 +272,8 @@ class FwdMma {
       for (; step < last_step; ++step) {
         await_block();
         load_step(step + kAhead, next_slot_);
-        compute<kBlocks>(blocks_.last - 1 - step);
+        BlockViews<kSpec> none;
+        compute<kBlocks>(blocks_.last - 1 - step, none);
       }
     };
     const i32 clean_begin = blocks_.last - blocks_.clean_last;
@@ -316,21 +321,24 @@ class FwdMma {
     }
     for (u32 to_do = bits.some; to_do != 0;) {
       const i32 block = take(to_do);
+      const bool every = ((bits.every >> static_cast<u32>(last - 1 - block)) & 1U) != 0;
+      const bool inside = block >= blocks_.clean_first && block < blocks_.clean_last;
+      const bool clean = kCleanApart<kSpec> && bias_absent() && every && inside;
+      BlockViews<kSpec> views;
+      if (kViewsAhead<kSpec> && !clean) views.fetch(task_.p, view_rows_, block * kSpec.tile_n);
       await_block();
       load_bias(block);
       load_next(next_slot_);
       if constexpr (kAgainApart<kSpec>) {
         if (class_ != ValueClass::all) {
-          compute<Blocks::again>(block);
+          compute<Blocks::again>(block, views);
           continue;
         }
       }
-      const bool every = ((bits.every >> static_cast<u32>(last - 1 - block)) & 1U) != 0;
-      const bool clean = block >= blocks_.clean_first && block < blocks_.clean_last;
-      if (kCleanApart<kSpec> && bias_absent() && every && clean) {
-        compute<Blocks::clean>(block);
+      if (clean) {
+        compute<Blocks::clean>(block, views);
       } else {
-        compute<Blocks::ragged>(block);
+        compute<Blocks::ragged>(block, views);
       }
     }
   }

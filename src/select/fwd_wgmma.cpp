@@ -83,6 +83,17 @@ bool busies_the_chip(const Problem& p, const FwdSpec& spec, const GpuCaps& gpu) 
   return 3 * row_tiles(p, spec) >= gpu.num_sms || p.seqlen_kv < many_keys;
 }
 
+// Whether fwd_mma's kernel for few rows is faster, of which a tile here would be half empty: up to 64 rows. H200,
+// 2026-11-30, 64 queries, time of fwd_wgmma over that of fwd_mma: bias of fp32 2.1 to 4.8. With a tile per SM and up to
+// 4096 keys: mask or bias 1.02 to 3.9, head dim 64 without either 1.06 to 1.46, head dim 128 0.93 to 1.12; 8192 keys,
+// mask or bias 0.94 to 0.96; fewer tiles 0.8 to 1.5.
+bool suits_few_rows(const Problem& p, const FwdSpec& spec, const GpuCaps& gpu) {
+  if (p.seqlen_q * heads_per_group(p) > kMinRows) return false;
+  if (copies_bias(p)) return true;
+  const bool narrow = std::max(p.head_dim_qk, p.head_dim_v) <= 64 && scale_folds(p) && p.kv_layout != KvLayout::paged;
+  return (spec.views() || narrow) && row_tiles(p, spec) >= gpu.num_sms && p.seqlen_kv <= 4096;
+}
+
 // Whether tiles have enough rows, queries of a head or of the heads of a group, and whether there are enough of them;
 // where fwd_mma has no kernel but its slow one, few will do.
 bool fills_tiles(const Problem& p, const GpuCaps& gpu, bool slow_in_mma) {
@@ -90,7 +101,7 @@ bool fills_tiles(const Problem& p, const GpuCaps& gpu, bool slow_in_mma) {
   const FwdSpec spec = fwd_wgmma_spec(p);
   const bool few = p.seqlen_q < kMinRows;
   if (few && (spec.rows != Rows::group || p.seqlen_q * heads_per_group(p) <= kMinRows)) return false;
-  return slow_in_mma || busies_the_chip(p, spec, gpu);
+  return slow_in_mma || (busies_the_chip(p, spec, gpu) && !suits_few_rows(p, spec, gpu));
 }
 
 // TMA brings pieces that divide a page and a step's keys, which are a multiple of 32. A piece of 16 keys takes as long
@@ -125,7 +136,7 @@ std::array<Condition, 9> conditions(const Problem& p, const GpuCaps& gpu, bool s
       {p.requested_splits <= 1 && !p.batch_invariant && fills_tiles(p, gpu, slow_in_mma), FOVEA_UNSUPPORTED,
        "few queries, split keys or batch-invariant mode",
        "64 queries or more, or more than 64 rows of a group of 2, 4, 8 or 16 heads; tiles for a third of the SMs or "
-       "fewer than 4096 keys, 2048 with a mask or bias; in one part",
+       "fewer than 4096 keys, 2048 with a mask or bias; in one part; not what fwd_mma's kernel for 64 rows does faster",
        "fwd_mma packs heads and splits keys"},
   }};
 }

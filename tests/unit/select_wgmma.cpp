@@ -163,6 +163,35 @@ TEST_F(SelectWgmma, LeavesFewTilesOfManyKeysToFwdMma) {
   EXPECT_TRUE(supports_fwd_wgmma(masked, caps_).served);
 }
 
+// Of 64 queries, where that was measured to be faster; not where fwd_mma would take its slow kernel.
+TEST_F(SelectWgmma, LeavesTilesOf64RowsToFwdMma) {
+  caps_.gpu.num_sms = 132;
+  Problem p = plain_;
+  p.batch = 20, p.num_heads_q = p.num_heads_kv = 8;
+  p.seqlen_q = 64, p.seqlen_kv = 1024;
+  const auto served = [&] { return supports_fwd_wgmma(p, caps_).served; };
+  p.head_dim_qk = p.head_dim_v = 64;
+  EXPECT_FALSE(served());
+  p.softcap = 3.0F;
+  EXPECT_TRUE(served()) << "fwd_mma has no kernel of its own for it";
+  p.softcap = 0.0F, p.head_dim_qk = p.head_dim_v = 128;
+  EXPECT_TRUE(served());
+  p.mask = HeadMode::broadcast, p.mask_reads = ViewReads::vectors;
+  EXPECT_FALSE(served());
+  p.seqlen_kv = 8192;
+  EXPECT_TRUE(served());
+  p.batch = 8, p.seqlen_kv = 1024;
+  EXPECT_TRUE(served());
+  p.bias = HeadMode::broadcast, p.bias_reads = ViewReads::vectors, p.bias_dtype = FOVEA_F32;
+  EXPECT_FALSE(served());
+  p.bias_reads = ViewReads::words;
+  EXPECT_TRUE(served()) << "by words fwd_mma has its slow kernel alone";
+  p.bias_reads = ViewReads::vectors, p.head_dim_qk = p.head_dim_v = 192;
+  EXPECT_TRUE(served());
+  p.head_dim_qk = p.head_dim_v = 128, p.seqlen_q = 65;
+  EXPECT_TRUE(served());
+}
+
 TEST_F(SelectWgmma, LeavesSmallPagesOfNarrowHeadsToFwdMma) {
   Problem paged = plain_;
   paged.kv_layout = KvLayout::paged;
