@@ -126,11 +126,13 @@ FOVEA_INLINE void store_rows(SmemPtr smem, const FwdParams& p, const FwdSequence
       store_piece(target, source, 2 * min(8, cols - 8 * chunk), p.align_out);
     }
   };
-  if (kSpec.loads != Loads::any || (p.align_out >= 16 && cols % 8 == 0)) {
+  if constexpr (kSpec.loads != Loads::any) {
     FOVEA_UNROLL
     for (i32 first = 0; first < kStores; first += kSpec.threads()) store.template operator()<true>(first);
-  } else if constexpr (kSpec.loads == Loads::any) {
-    // Rare, and large when unrolled.
+  } else if (p.align_out >= 16 && cols % 8 == 0) {  // rare, and large when unrolled
+    FOVEA_ROLLED
+    for (i32 first = 0; first < kStores; first += kSpec.threads()) store.template operator()<true>(first);
+  } else {
     FOVEA_ROLLED
     for (i32 first = 0; first < kStores; first += kSpec.threads()) store.template operator()<false>(first);
   }

@@ -67,7 +67,7 @@ FOVEA_INLINE BlockBits mask_blocks(const FwdParams& p, const FwdSequence& seq, c
   const auto row_at = [&](i32 row) {
     const i32 query = query_of<kSpec>(p, tile.row0 + row);
     const i32 head = head_of<kSpec>(p, tile, tile.row0 + row, query);
-    return static_cast<const u8*>(p.mask.data) + view_row<kSpec>(p.mask, base, head, query);
+    return static_cast<const u8*>(p.mask.data) + view_row<kSpec>(p.mask, base, tile, head, query);
   };
   BlockBits bits{0, ~0U};
   const i32 end = min(min(last * kSpec.tile_n, seq.kv_used), p.mask.keys);

@@ -16,10 +16,11 @@ FOVEA_INLINE i64 view_base(const ScoreTensor& view, const FwdTile& tile) {
   return base;
 }
 
-// The first key of one row of a view; rows past its extent take the last one's.
+// The first key of one row of a view, of a head of the tile; rows past its extent take the last one's.
 template <FwdSpec kSpec>
-FOVEA_INLINE i64 view_row(const ScoreTensor& view, i64 base, i32 head, i32 query) {
-  if (kSpec.rows == Rows::group) base += head / view.head_group * view.stride_h;
+FOVEA_INLINE i64 view_row(const ScoreTensor& view, i64 base, const FwdTile& tile, i32 head, i32 query) {
+  // head / head_group, which is 1 or the heads of a group.
+  if (kSpec.rows == Rows::group) base += (view.head_group == 1 ? head : tile.head_kv) * view.stride_h;
   return base + min(query, view.rows - 1) * view.stride_q;
 }
 

@@ -110,7 +110,7 @@ class ViewRows {
   };
   FOVEA_INLINE i64 find(const ScoreTensor& view, i64 base, i32 row) const {
     const i32 query = query_of<kSpec>(task_.p, row);
-    return view_row<kSpec>(view, base, head_of<kSpec>(task_.p, task_.tile, row, query), query);
+    return view_row<kSpec>(view, base, task_.tile, head_of<kSpec>(task_.p, task_.tile, row, query), query);
   }
 
   const FwdTask& task_;

@@ -79,7 +79,7 @@ class BiasRing {
   FOVEA_INLINE void find_lead(const FwdParams& p, const WgmmaWork& work, i32 row) {
     const i64 base = view_base<kSpec>(p.bias, work.tile);
     const i32 query = min(work.tile.row0 + row, max(work.seq.q_used, 1) - 1);
-    const auto element = static_cast<u32>(view_row<kSpec>(p.bias, base, work.tile.head_q, query));
+    const auto element = static_cast<u32>(view_row<kSpec>(p.bias, base, work.tile, work.tile.head_q, query));
     const auto bytes = static_cast<u32>(kSpec.bias_element_bytes());
     lead_ = (static_cast<u32>(address_of(p.bias.data)) + bytes * element) & 15U;
   }

@@ -46,7 +46,7 @@ class MaskVectors {
     const i32 queries = min(min(work.seq.q_used, p.mask.rows), work.tile.row0 + kSpec.tile_m);
     const i32 query = min(work.tile.row0 + thread / kRowPieces, queries - 1);
     const i64 base = view_base<kSpec>(p.mask, work.tile);
-    first_ = static_cast<const u8*>(p.mask.data) + view_row<kSpec>(p.mask, base, work.tile.head_q, query);
+    first_ = static_cast<const u8*>(p.mask.data) + view_row<kSpec>(p.mask, base, work.tile, work.tile.head_q, query);
     more_ = queries - 1 - query;
   }
 

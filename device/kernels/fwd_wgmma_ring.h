@@ -41,7 +41,8 @@ FOVEA_INLINE i64 lse_from(const FwdParams& p, i32 row) {
 template <FwdSpec kSpec, i32 kBytes>
 FOVEA_INLINE const u8* first_row_of(const ScoreTensor& view, const WgmmaWork& work) {
   const i64 base = view_base<kSpec>(view, work.tile);
-  return static_cast<const u8*>(view.data) + kBytes * view_row<kSpec>(view, base, work.tile.head_q, work.tile.row0);
+  return static_cast<const u8*>(view.data) +
+         kBytes * view_row<kSpec>(view, base, work.tile, work.tile.head_q, work.tile.row0);
 }
 template <FwdSpec kSpec>
 FOVEA_INLINE i32 last_row_of(const ScoreTensor& view, const WgmmaWork& work) {
