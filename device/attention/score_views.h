@@ -224,8 +224,8 @@ class RowBias {
     }
   }
 
-  // To the row's products; with Loads::any to its scores. kExact: a bias of -inf hides a score that is NaN or +Inf as
-  // well; otherwise their sum is NaN, which the tile's sums show.
+  // To the row's products; to its scores with Loads::any, and where open_views() are capped. kExact: a bias of -inf
+  // hides a score that is NaN or +Inf as well; otherwise their sum is NaN, which the tile's sums show.
   template <bool kExact, i32 kKeyTiles>
   FOVEA_INLINE void apply(Array<FragC, kKeyTiles>& s, i32 half, const FwdParams& p) const {
     if constexpr (kAny || !kSpec.open_views()) {
@@ -242,11 +242,12 @@ class RowBias {
  private:
   template <bool kExact, i32 kKeyTiles>
   FOVEA_INLINE void add(Array<FragC, kKeyTiles>& s, i32 half, const FwdParams& p, Element element) const {
+    const f32 scale = kSpec.open_views() && p.softcap != 0.0F ? 1.0F : p.scale;
     FOVEA_UNROLL
     for (i32 i = 0; i < 8 * kGroups; ++i) {
       const f32 bias = bias_value(words_[i / 8], i % 8, element);
       f32& x = s[i / 2].reg[2 * half + i % 2];
-      x = kExact && bias == kMinusInfinity ? kMinusInfinity : kAny ? x + bias : isa::fma_rn(x, p.scale, bias);
+      x = kExact && bias == kMinusInfinity ? kMinusInfinity : kAny ? x + bias : isa::fma_rn(x, scale, bias);
     }
   }
   FOVEA_INLINE static Element element(const FwdParams& p) { return kSpec.open_views() ? p.bias_element : kSpec.bias; }

@@ -222,8 +222,9 @@ class FwdMma {
       clear_scores<kSpec>(s);
     }
     score_product<kSpec>(s, q_view_, KView<kSpec>(keys_.k_tile(slot_)));
-    // A bias takes the scale with it, but where scores may be capped.
-    const bool scaled_by_bias = kSpec.score == ScoreForm::biased && kSpec.loads != Loads::any && !bias_absent();
+    // A bias takes the scale with it, but where scores are capped.
+    const bool scaled_by_bias = kSpec.score == ScoreForm::biased && kSpec.loads != Loads::any && !bias_absent() &&
+                                !(kSpec.open_views() && task_.p.softcap != 0.0F);
     if (!kSpec.folded_scale() && !scaled_by_bias) transform_scores<kSpec>(s, task_.p);
     if constexpr (kRagged && kSpec.views()) {
       if constexpr (kFetches && !kSpec.prefetch_views()) views.fetch(task_.p, view_rows_, key0);

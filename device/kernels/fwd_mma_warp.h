@@ -197,7 +197,7 @@ FOVEA_INLINE void transform_scores(FwdScores<kSpec>& s, const FwdParams& p) {
       }
     }
   };
-  constexpr bool kCaps = kSpec.score == ScoreForm::general || kSpec.loads == Loads::any;
+  constexpr bool kCaps = kSpec.score == ScoreForm::general || kSpec.open_views();
   if (!kCaps || p.softcap == 0.0F) {
     for_all([&p](f32 product) { return product * p.scale; });
   } else {

@@ -136,10 +136,10 @@ bool takes_universal(const Problem& p, const FwdSpec& spec, ViewReads reads) {
   const bool decode = spec.rows == Rows::group;
   if (spec.score == ScoreForm::scaled) return decode && spec.loads == Loads::any;
   if (spec.loads != Loads::vector || reads == ViewReads::elements) return true;
-  if (spec.score == ScoreForm::general) return decode || spec.head_dim_qk != spec.head_dim_v;
+  if (decode) return reads != ViewReads::vectors || std::max(spec.head_dim_qk, spec.head_dim_v) > kMaxNarrowWidth;
+  if (spec.score == ScoreForm::general) return spec.head_dim_qk != spec.head_dim_v;
   const bool transformed = p.softcap != 0.0F || p.bias == HeadMode::absent;  // scores, before a bias joins them
-  if (spec.score == ScoreForm::biased && transformed) return true;
-  return decode && (reads != ViewReads::vectors || std::max(spec.head_dim_qk, spec.head_dim_v) > kMaxNarrowWidth);
+  return spec.score == ScoreForm::biased && transformed;
 }
 
 Loads loads_of(const Problem& p, i32 width_qk, i32 width_v) {
@@ -277,7 +277,7 @@ FwdSpec fwd_mma_spec(const Problem& p, const GpuCaps& gpu) {
     spec.loads = Loads::any;
     spec.head_dim_qk = spec.head_dim_v = universal_width(std::max(p.head_dim_qk, p.head_dim_v));
   } else {
-    if (decode && spec.views()) {
+    if (decode && spec.score != ScoreForm::scaled) {
       spec.score = ScoreForm::biased;  // open_views()
     } else if (spec.score == ScoreForm::biased) {
       spec.bias = element_of(p.bias_dtype);

@@ -90,8 +90,13 @@ TEST_F(SelectGroups, OfFewRowsHaveViewsInAKernelOfTheirOwn) {
     Problem biased = masked;
     biased.bias = HeadMode::q_head, biased.bias_dtype = dtype, biased.bias_reads = ViewReads::vectors;
     EXPECT_EQ(fwd_mma_spec(biased, caps_.gpu), few);
+    biased.softcap = 30.0F;
+    EXPECT_EQ(fwd_mma_spec(biased, caps_.gpu), few);
     biased.mask = HeadMode::absent;
     EXPECT_EQ(fwd_mma_spec(biased, caps_.gpu), few);
+    biased.bias = HeadMode::absent;
+    EXPECT_EQ(fwd_mma_spec(biased, caps_.gpu), few) << "softcap alone";
+    EXPECT_FALSE(supports_fwd_mma(biased, caps_).slow);
   }
   const auto universal = [&](auto change) {
     Problem p = masked;
@@ -100,7 +105,6 @@ TEST_F(SelectGroups, OfFewRowsHaveViewsInAKernelOfTheirOwn) {
     EXPECT_TRUE(supports_fwd_mma(p, caps_).slow);
   };
   universal([](Problem& p) { p.mask_reads = ViewReads::words; });
-  universal([](Problem& p) { p.softcap = 30.0F; });
   universal([](Problem& p) { p.kv_layout = KvLayout::paged, p.page_size = 64; });
   universal([](Problem& p) { p.head_dim_qk = p.head_dim_v = 256; });
 }
