@@ -8,19 +8,23 @@
 
 namespace fovea {
 
+// The head of a view that a head of the tile reads: head / head_group, which is 1 or the heads of a group.
+FOVEA_INLINE i32 view_head(const ScoreTensor& view, const FwdTile& tile, i32 head) {
+  return view.head_group == 1 ? head : tile.head_kv;
+}
+
 // Where a tile's rows of a view begin: at its batch entry and, with Rows::head, at its head.
 template <FwdSpec kSpec>
 FOVEA_INLINE i64 view_base(const ScoreTensor& view, const FwdTile& tile) {
   i64 base = tile.batch * view.stride_b;
-  if (kSpec.rows == Rows::head) base += tile.head_q / view.head_group * view.stride_h;
+  if (kSpec.rows == Rows::head) base += view_head(view, tile, tile.head_q) * view.stride_h;
   return base;
 }
 
 // The first key of one row of a view, of a head of the tile; rows past its extent take the last one's.
 template <FwdSpec kSpec>
 FOVEA_INLINE i64 view_row(const ScoreTensor& view, i64 base, const FwdTile& tile, i32 head, i32 query) {
-  // head / head_group, which is 1 or the heads of a group.
-  if (kSpec.rows == Rows::group) base += (view.head_group == 1 ? head : tile.head_kv) * view.stride_h;
+  if (kSpec.rows == Rows::group) base += view_head(view, tile, head) * view.stride_h;
   return base + min(query, view.rows - 1) * view.stride_q;
 }
 
@@ -177,6 +181,13 @@ FOVEA_INLINE f32 bias_value(const BiasWords& w, i32 i, Element element) {
   return half_of_pair(w.word[i / 2], i % 2, element);
 }
 
+// Family::mma: whether products take the scale where a bias joins them; otherwise they are scores by then, as with
+// Loads::any, and where they are capped.
+template <FwdSpec kSpec>
+FOVEA_INLINE bool bias_takes_scale(const FwdParams& p) {
+  return kSpec.loads != Loads::any && !(kSpec.open_views() && p.softcap != 0.0F);
+}
+
 // The bias of one row and key block as a lane needs it: fetched ahead of the scores, applied to them.
 template <FwdSpec kSpec>
 class RowBias {
@@ -224,7 +235,7 @@ class RowBias {
     }
   }
 
-  // To the row's products; to its scores with Loads::any, and where open_views() are capped. kExact: a bias of -inf
+  // To the row's products, or to its scores; see bias_takes_scale(). kExact: a bias of -inf
   // hides a score that is NaN or +Inf as well; otherwise their sum is NaN, which the tile's sums show.
   template <bool kExact, i32 kKeyTiles>
   FOVEA_INLINE void apply(Array<FragC, kKeyTiles>& s, i32 half, const FwdParams& p) const {
@@ -242,7 +253,7 @@ class RowBias {
  private:
   template <bool kExact, i32 kKeyTiles>
   FOVEA_INLINE void add(Array<FragC, kKeyTiles>& s, i32 half, const FwdParams& p, Element element) const {
-    const f32 scale = kSpec.open_views() && p.softcap != 0.0F ? 1.0F : p.scale;
+    const f32 scale = bias_takes_scale<kSpec>(p) ? p.scale : 1.0F;
     FOVEA_UNROLL
     for (i32 i = 0; i < 8 * kGroups; ++i) {
       const f32 bias = bias_value(words_[i / 8], i % 8, element);

@@ -20,11 +20,10 @@ template <FwdSpec kSpec>
 inline constexpr bool kAgainApart = kSpec.begins_with_bias();
 // Whether blocks of which a mask hides nothing have code of their own: they are clean, then, where there is no bias.
 template <FwdSpec kSpec>
-inline constexpr bool kCleanApart = kSpec.score == ScoreForm::masked ||
-                                    (kSpec.open_views() && kSpec.loads != Loads::any);
+inline constexpr bool kCleanApart = kSpec.score == ScoreForm::masked || kSpec.few_rows_views();
 // Whether mask and bias of a block set out before its K and V are waited for: in decoding that wait is most of a step.
 template <FwdSpec kSpec>
-inline constexpr bool kViewsAhead = kSpec.open_views() && kSpec.loads != Loads::any;
+inline constexpr bool kViewsAhead = kSpec.few_rows_views();
 
 // Normalises and writes the warp's rows; 16-bit output is only staged, the CTA stores it after a barrier. Rows that are
 // no queries are empty rows. `row` is the lane's first, `warp_row` the warp's first row in the tile.
@@ -222,9 +221,7 @@ class FwdMma {
       clear_scores<kSpec>(s);
     }
     score_product<kSpec>(s, q_view_, KView<kSpec>(keys_.k_tile(slot_)));
-    // A bias takes the scale with it, but where scores are capped.
-    const bool scaled_by_bias = kSpec.score == ScoreForm::biased && kSpec.loads != Loads::any && !bias_absent() &&
-                                !(kSpec.open_views() && task_.p.softcap != 0.0F);
+    const bool scaled_by_bias = kSpec.score == ScoreForm::biased && !bias_absent() && bias_takes_scale<kSpec>(task_.p);
     if (!kSpec.folded_scale() && !scaled_by_bias) transform_scores<kSpec>(s, task_.p);
     if constexpr (kRagged && kSpec.views()) {
       if constexpr (kFetches && !kSpec.prefetch_views()) views.fetch(task_.p, view_rows_, key0);

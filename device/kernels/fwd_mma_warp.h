@@ -82,7 +82,7 @@ FOVEA_INLINE void for_each_row(i32 row, const Use& use) {
 // registers allow it.
 template <FwdSpec kSpec>
 class ViewRows {
-  static constexpr bool kKept = kSpec.rows == Rows::group && kSpec.loads != Loads::any;
+  static constexpr bool kKept = kSpec.few_rows_views();
 
  public:
   // lane_row: the lane's first row, among the sequence's.
@@ -90,7 +90,7 @@ class ViewRows {
       : task_(task),
         lane_row_(lane_row),
         bases_{view_base<kSpec>(task.p.bias, task.tile), view_base<kSpec>(task.p.mask, task.tile)} {
-    if (!kKept || !kSpec.views()) return;
+    if (!kKept) return;
     for_each_row<kSpec>(lane_row, [&](i32 block, i32 half, i32 row) {
       kept_[block][half] = {find(task.p.bias, bases_.bias, row), find(task.p.mask, bases_.mask, row)};
     });

@@ -51,7 +51,7 @@ class BiasRing {
   FOVEA_INLINE void load(i32 step, const FwdWgmmaParams& p, const WgmmaWork& work, i32 key0) const {
     const ScoreTensor& view = p.fwd.bias;
     const bool alike = view.stride_q == 0;
-    const i32 head = view.stride_h == 0 ? 0 : work.tile.head_q / view.head_group;
+    const i32 head = view.stride_h == 0 ? 0 : view_head(view, work.tile, work.tile.head_q);
     const i32 batch = view.stride_b == 0 ? 0 : work.tile.batch;
     isa::mbarrier_wait_parity(empty(step, 0), parity(step) ^ 1U);
     isa::mbarrier_arrive_expect_tx(full(step, 0), alike ? kRowBytes : kSpec.bias_tile().bytes());

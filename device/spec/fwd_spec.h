@@ -69,6 +69,8 @@ struct FwdSpec {
   constexpr bool views() const { return score != ScoreForm::scaled && score != ScoreForm::general; }
   // Family::mma: whether the call says which of mask and bias there are, and the dtype of the bias.
   constexpr bool open_views() const { return views() && (loads == Loads::any || rows == Rows::group); }
+  // Family::mma: of these the kernels for few rows, whose views are read in vectors; the others serve everything.
+  constexpr bool few_rows_views() const { return open_views() && loads != Loads::any; }
   constexpr bool folded_scale() const {
     return ((score == ScoreForm::scaled || score == ScoreForm::masked) && !transformed) || begins_with_bias();
   }

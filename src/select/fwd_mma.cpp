@@ -169,8 +169,8 @@ const SlowPath* slow_path(const Problem& p, const FwdSpec& spec) {
   static constexpr SlowPath kRows{"rows of q, k and v at 2-byte alignment are copied element by element",
                                   "rows of q, k or v at 2-byte alignment", "rows that start at multiples of 4 bytes"};
   static constexpr const char* kVectors =
-      "contiguous keys in rows at multiples of 16 bytes, a multiple of 16 keys long (bias: 8), without pages or "
-      "softcap and with both head dims 32, 64, 96 or 128, in prefill calls also 192 or 256";
+      "contiguous keys in rows at multiples of 16 bytes, a multiple of 16 keys long (bias: 8), without pages and with "
+      "both head dims 32, 64, 96 or 128; in prefill calls also 192 or 256, and no softcap";
   static constexpr SlowPath kWords{"mask and bias are read by words of 4 bytes, as their rows begin anywhere",
                                    "a mask or bias whose rows are not multiples of 16 bytes apart", kVectors};
   static constexpr SlowPath kViews{"mask and bias are read in a kernel that serves every call",

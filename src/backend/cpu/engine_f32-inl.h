@@ -57,7 +57,7 @@ class EngineF32 {
       std::array<const std::byte*, kGemmRows> rows;
       for (const std::byte*& source : rows) {
         source = row.row();
-        prefetch_row<3>(ahead.row(), dqk_ * static_cast<std::int64_t>(element_bytes(q.dtype)));
+        prefetch_row<3>(ahead.row(), view_bytes(q, dqk_));
         row.next();
         ahead.next();
       }

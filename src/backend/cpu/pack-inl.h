@@ -113,8 +113,7 @@ HWY_INLINE hn::Vec<hn::RebindToUnsigned<DF>> nonfinite_lanes(VF x) {
 inline constexpr std::int64_t kRowsAhead = 16;
 HWY_INLINE void prefetch_after(const TileTask& task, const RowView& view, std::int64_t key, std::int64_t count) {
   if (key + kRowsAhead >= task.key_end) return;
-  prefetch_row<3>(key_address(task, view, key + kRowsAhead),
-                  count * static_cast<std::int64_t>(element_bytes(view.dtype)));
+  prefetch_row<3>(key_address(task, view, key + kRowsAhead), view_bytes(view, count));
 }
 
 // A row of q, k or v as contiguous fp32, `padded` long: in place where memory already is that, else through `stage`.
@@ -137,14 +136,15 @@ HWY_INLINE bool vectors_read_bf16(const RowView& view, std::int64_t count) {
 }
 
 // dst[c*dst_stride + r] = rows[r][c] as fp32 for lanes() rows of `count` columns, and zeros up to the next multiple of
-// four. Null: a row of zeros. stage: [lanes()][row_pad]. A row named twice in succession is read once.
+// four. Null: a row of zeros, none but such behind it. stage: [lanes()][row_pad]. A row named twice in succession is
+// read once.
 template <std::size_t kRows>
 HWY_INLINE void transpose_rows(const RowView& view, const std::array<const std::byte*, kRows>& rows, std::int64_t count,
                                float* stage, std::int64_t row_pad, float* HWY_RESTRICT dst, std::int64_t dst_stride) {
   std::array<const float*, kRows> source;
 #if HWY_TARGET != HWY_SCALAR
   if (vectors_read_bf16(view, count)) {
-    std::fill_n(stage, count / 2, 0.0F);
+    if (rows.back() == nullptr) std::fill_n(stage, count / 2, 0.0F);
     for (std::size_t i = 0; i < kRows; ++i) {
       source[i] = rows[i] != nullptr ? reinterpret_cast<const float*>(rows[i]) : stage;
     }

@@ -132,11 +132,10 @@ HWY_INLINE void write_rows(const TileTask& task) {
   const Problem& problem = task.problem();
   const ForwardOperands& ops = *task.operands;
   const float infinity = std::numeric_limits<float>::infinity();
-  const std::int64_t row_bytes = problem.head_dim_v * static_cast<std::int64_t>(element_bytes(ops.out.dtype));
   RowWalk row(task, ops.out);
   RowWalk ahead(task, ops.out, std::min(kRowsAhead, task.rows - 1));
   for (std::int64_t r = 0; r < task.rows; ++r, row.next(), ahead.next()) {
-    if (task.partial_out == nullptr) prefetch_row<3>(ahead.row(), row_bytes);
+    if (task.partial_out == nullptr) prefetch_row<3>(ahead.row(), view_bytes(ops.out, problem.head_dim_v));
     const float m = task.buffer<float>(task.layout.m)[r];
     const float total =
         hn::GetLane(hn::SumOfLanes(DF(), hn::LoadU(DF(), task.buffer<float>(task.layout.l) + r * kCpuMaxLanes)));
@@ -148,7 +147,7 @@ HWY_INLINE void write_rows(const TileTask& task) {
     if (empty) std::fill_n(o, problem.head_dim_v, 0.0F);  // products may have left anything there
     const std::int64_t head = row.head();
     if (task.partial_out != nullptr) {
-      const std::int64_t at = task.partial_row(r);
+      const std::int64_t at = task.partial_row(row.query(), head);
       auto* out = reinterpret_cast<std::byte*>(task.partial_out + at * problem.head_dim_v);
       store_row(o, inverse, 1.0F, problem.head_dim_v, FOVEA_F32, out, 1);
       task.partial_m[at] = m;

@@ -39,10 +39,10 @@ struct TileTask {
     return used < 0 ? 0 : (used < rows ? used : rows);
   }
   std::int64_t head(std::int64_t row) const { return kv_head * group + (row_begin + row) % group; }
-  // Row of the partial results that packed row `row` of this task owns.
-  std::int64_t partial_row(std::int64_t row) const {
-    return (seq.q_batch * problem().seqlen_q + seq.q_begin - partial_base + query(row)) * problem().num_heads_q +
-           head(row);
+  // Row of the partial results that a query of this task owns for a head.
+  std::int64_t partial_row(std::int64_t query_index, std::int64_t head_index) const {
+    return (seq.q_batch * problem().seqlen_q + seq.q_begin - partial_base + query_index) * problem().num_heads_q +
+           head_index;
   }
   template <class T>
   T* buffer(std::uint64_t offset) const {
@@ -52,9 +52,14 @@ struct TileTask {
 
 inline std::size_t element_bytes(fovea_dtype dtype) { return dtype == FOVEA_F32 ? 4 : 2; }
 
+// Of `count` elements of q, k, v or out.
+inline std::int64_t view_bytes(const RowView& view, std::int64_t count) {
+  return count * static_cast<std::int64_t>(element_bytes(view.dtype));
+}
+
 inline const std::byte* address(const RowView& view, std::int64_t b, std::int64_t s, std::int64_t h) {
   const std::int64_t offset = b * view.stride_b + s * view.stride_s + h * view.stride_h;
-  return static_cast<const std::byte*>(view.data) + offset * static_cast<std::int64_t>(element_bytes(view.dtype));
+  return static_cast<const std::byte*>(view.data) + view_bytes(view, offset);
 }
 
 // The rows of a task in q or out one after the other, found by additions alone: begins at `row` and stays at the last.
@@ -66,8 +71,8 @@ class RowWalk {
         last_head_(task.kv_head * task.group + task.group - 1),
         left_(task.rows - 1 - row),
         group_(task.group),
-        head_bytes_(view.stride_h * static_cast<std::int64_t>(element_bytes(view.dtype))),
-        query_bytes_(view.stride_s * static_cast<std::int64_t>(element_bytes(view.dtype)) - (group_ - 1) * head_bytes_),
+        head_bytes_(view_bytes(view, view.stride_h)),
+        query_bytes_(view_bytes(view, view.stride_s) - (group_ - 1) * head_bytes_),
         at_(address(view, task.seq.q_batch, task.seq.q_begin + query_, head_)) {}
 
   std::int64_t query() const { return query_; }
