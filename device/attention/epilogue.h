@@ -95,6 +95,7 @@ FOVEA_INLINE void store_piece(u8* target, SmemPtr source, i32 bytes, i32 align) 
       isa::st_global<u32>(target + at, isa::ld_shared<u32>(source + static_cast<u32>(at)));
     }
   } else {
+    FOVEA_ROLLED
     for (i32 at = 0; at < bytes; at += 2) {
       isa::st_global<u16>(target + at, isa::ld_shared<u16>(source + static_cast<u32>(at)));
     }

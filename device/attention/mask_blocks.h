@@ -77,8 +77,10 @@ FOVEA_INLINE BlockBits mask_blocks(const FwdParams& p, const FwdSequence& seq, c
     if (reads == ViewReads::words && near_row_end(p.mask, key + kKeysPerLane)) reads = ViewReads::elements;
     ColumnFinds finds;
     read_by<kSpec>(reads, [&]<ViewReads kReads>() {
-      constexpr bool kWide = kReads == ViewReads::vectors && kSpec.loads != Loads::any;
-      constexpr i32 kBatch = kReads == ViewReads::elements ? 1 : (kWide ? 16 : 8);
+      constexpr bool kAny = kSpec.loads == Loads::any;  // whose code has all kinds of reads
+      constexpr i32 kBatch = kReads == ViewReads::elements ? 1
+                             : kReads == ViewReads::words  ? (kAny ? 4 : 8)
+                                                           : (kAny ? 8 : 16);
       finds = look_down<kBatch>(warp, rows, kSpec.warps(),
                                 [&](i32 row) { return mask_sixteen<kReads>(p.mask, row_at(row), key); });
     });

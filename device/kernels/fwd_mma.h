@@ -4,9 +4,9 @@
 // (FlashAttention-2, algorithm 1).
 #pragma once
 
-#include "attention/epilogue.h"
 #include "attention/mask_blocks.h"
 #include "attention/value_classes.h"
+#include "kernels/fwd_mma_finish.h"
 #include "kernels/fwd_mma_loads.h"
 #include "kernels/fwd_mma_warp.h"
 
@@ -23,55 +23,11 @@ template <FwdSpec kSpec>
 inline constexpr bool kCleanApart = kSpec.score == ScoreForm::masked || kSpec.few_rows_views();
 // Whether mask and bias of a block set out before its K and V are waited for: in decoding that wait is most of a step.
 template <FwdSpec kSpec>
-inline constexpr bool kViewsAhead = kSpec.few_rows_views();
-
-// Normalises and writes the warp's rows; 16-bit output is only staged, the CTA stores it after a barrier. Rows that are
-// no queries are empty rows. `row` is the lane's first, `warp_row` the warp's first row in the tile.
+inline constexpr bool kViewsAhead = kSpec.open_views();
+// Whether one place in the code loads K and V: for the first blocks and those behind, clean and ragged. With Loads::any
+// such a place is a tenth of a kernel, and of its compilation.
 template <FwdSpec kSpec>
-FOVEA_INLINE void finish_warp(const FwdMmaWarp<kSpec>& warp, const FwdTask& task, i32 row, SmemPtr stage,
-                              i32 warp_row) {
-  using Warp = FwdMmaWarp<kSpec>;
-  const FwdParams& p = task.p;
-  f32 sink = kMinusInfinity;
-  if (kSpec.rows == Rows::head && p.sink != nullptr) {
-    sink = isa::ld_global<f32>(p.sink + task.tile.head_q * p.sink_stride);
-  }
-  const LdmatrixView<kSpec.o_tile(), LdmatrixPattern::a_row_major> o_view(stage);
-  FOVEA_UNROLL
-  for (i32 block = 0; block < Warp::kRowBlocks; ++block) {
-    Array<f32, 2> factor;
-    FOVEA_UNROLL
-    for (i32 half = 0; half < 2; ++half) {
-      const RowPlace place = row_place<kSpec>(p, task.seq, task.tile, row + 16 * block + 8 * half);
-      const bool inside = place.query < task.seq.q_rows;
-      if (kSpec.rows == Rows::group && p.sink != nullptr) {
-        sink = isa::ld_global<f32>(p.sink + place.head * p.sink_stride);
-      }
-      const f32 max = warp.stats[block].max[half];
-      const f32 sum = quad_sum(warp.stats[block].sum[half]);
-      const RowResult result =
-          place.query < task.seq.q_used ? finish_row(max * natural_scale<kSpec>(p), sum, sink) : kEmptyRow;
-      if (p.lse != nullptr && inside && (isa::laneid() & 3U) == 0) {
-        f32* lse = lse_of(p, task.seq, task.tile, place);
-        if (p.num_splits == 1) {
-          isa::st_global<f32>(lse, result.lse);
-        } else {
-          const bool query = place.query < task.seq.q_used;
-          isa::st_global<f32>(lse, query ? max * natural_scale<kSpec>(p) : kMinusInfinity);
-          isa::st_global<f32>(lse + 1, query ? sum : 0.0F);
-        }
-      }
-      if (p.out_f32 != 0 && inside) {
-        f32* out = static_cast<f32*>(p.out.data) + place.out;
-        store_row_f32<kSpec>(out, warp.o[block], half, result.factor, p.head_dim_v);
-      }
-      factor[half] = result.factor;
-    }
-    if (p.out_f32 == 0) {
-      stage_block<kSpec>(o_view, static_cast<u32>(warp_row + 16 * block), warp.o[block], factor);
-    }
-  }
-}
+inline constexpr bool kLoadsOnce = kSpec.loads == Loads::any;
 
 // One CTA's work on its tile.
 template <FwdSpec kSpec>
@@ -255,6 +211,26 @@ class FwdMma {
     slot_ = slot_ == kSpec.stages - 1 ? 0 : slot_ + 1;
   }
 
+  // A run of steps for kLoadsOnce, behind kAhead turns that only load. load(slot) takes the next block to load, start()
+  // the next to compute, while there is more().
+  template <class More, class Start, class Load, class Compute>
+  FOVEA_INLINE void take_turns(const More& more, const Start& start, const Load& load, const Compute& compute) {
+    slot_ = 1;
+    next_slot_ = 0;
+    for (i32 turn = -kAhead; more(); ++turn) {
+      if (turn >= 0) {
+        start();
+        await_block();
+      }
+      load(next_slot_);
+      if (turn >= 0) {
+        compute();
+      } else {
+        advance();
+      }
+    }
+  }
+
   // Position rules alone: ragged blocks at the right edge, clean ones, ragged ones at the left edge, without a look at
   // anything but their numbers; each kind of loop exists once. Steps count from the last block to the first.
   FOVEA_INLINE void run_positions() {
@@ -263,19 +239,33 @@ class FwdMma {
       if (step < steps) keys_.load(blocks_.last - 1 - step, slot);
       isa::cp_async_commit_group();
     };
-    first_slot();
-    for (i32 step = 0; step < kAhead; ++step) load_step(step, step);
+    const i32 clean_begin = blocks_.last - blocks_.clean_last;
+    const i32 clean_end = blocks_.last - blocks_.clean_first;
+    BlockViews<kSpec> none;
     i32 step = 0;
+    if constexpr (kLoadsOnce<kSpec>) {
+      i32 to_load = 0;
+      const auto compute_step = [&] {
+        const i32 block = blocks_.last - 1 - step;
+        if (step >= clean_begin && step < clean_end) {
+          compute<Blocks::clean>(block, none);
+        } else {
+          compute<Blocks::ragged>(block, none);
+        }
+        ++step;
+      };
+      take_turns([&] { return step < steps; }, [] {}, [&](i32 slot) { load_step(to_load++, slot); }, compute_step);
+      return;
+    }
+    first_slot();
+    for (i32 slot = 0; slot < kAhead; ++slot) load_step(slot, slot);
     const auto run_until = [&]<Blocks kBlocks>(i32 last_step) {
       for (; step < last_step; ++step) {
         await_block();
         load_step(step + kAhead, next_slot_);
-        BlockViews<kSpec> none;
         compute<kBlocks>(blocks_.last - 1 - step, none);
       }
     };
-    const i32 clean_begin = blocks_.last - blocks_.clean_last;
-    const i32 clean_end = blocks_.last - blocks_.clean_first;
     while (step < steps) {
       if (step >= clean_begin) run_until.template operator()<Blocks::clean>(clean_end);
       run_until.template operator()<Blocks::ragged>(step < clean_begin ? clean_begin : steps);
@@ -311,6 +301,17 @@ class FwdMma {
       isa::cp_async_commit_group();
     };
     isa::syncthreads();  // the stages are free
+    if constexpr (kLoadsOnce<kSpec>) {
+      BlockViews<kSpec> views;
+      i32 block = 0;
+      u32 to_do = bits.some;
+      const auto fetch_views = [&] {
+        block = take(to_do);
+        views.fetch(task_.p, view_rows_, block * kSpec.tile_n);
+      };
+      take_turns([&] { return to_do != 0; }, fetch_views, load_next, [&] { compute<Blocks::ragged>(block, views); });
+      return;
+    }
     first_slot();
     for (i32 slot = 0; slot < kAhead; ++slot) load_next(slot);
     if (kSpec.begins_with_bias() && !queries_scaled_) {

@@ -64,38 +64,59 @@ requires(kSpec.loads != Loads::vector) class KeyLoader<kSpec> : public StageRing
     const FwdParams& p = task_.p;
     const i32 key0 = block * kSpec.tile_n;
     const i32 valid = task_.seq.kv_used - key0;
-    if (kSpec.loads == Loads::any && p.page_table == nullptr) {
-      const Place first{task_.seq.kv_batch, task_.seq.kv_begin + key0};
+    if (!k_.wide() || !v_.wide()) {
+      load_narrow(key0, valid, slot);
+    } else if (!in_pages()) {
+      const Place first = place(key0);
       k_.copy_at_stride(this->k_tile(slot), valid, row_of(p.k, first), 2 * p.k.stride_s);
       v_.copy_at_stride(this->v_tile(slot), valid, row_of(p.v, first), 2 * p.v.stride_s);
-      return;
+    } else {
+      // Lanes own the same rows of K and of V where these are equally wide: one look at the table.
+      const Place k_place = place(key0 + k_.owned_row());
+      k_.copy_found(this->k_tile(slot), valid, row_of(p.k, k_place));
+      v_.copy_found(this->v_tile(slot), valid, row_of(p.v, kAlike ? k_place : place(key0 + v_.owned_row())));
     }
-    const Place k_place = paged(key0 + k_.owned_row());
-    copy(k_, this->k_tile(slot), p.k, key0, valid, k_place);
-    // Lanes own the same rows of K and of V where these are equally wide: one look at the table.
-    const bool alike = kSpec.head_dim_qk == kSpec.head_dim_v;
-    copy(v_, this->v_tile(slot), p.v, key0, valid, alike ? k_place : paged(key0 + v_.owned_row()));
   }
 
  private:
+  static constexpr bool kAlike = kSpec.head_dim_qk == kSpec.head_dim_v;
+
   // Of a key: the index for stride_b and that for stride_s.
   struct Place {
     i32 outer, inner;
   };
 
-  // Of a key past the used ones: that of the last one.
-  FOVEA_INLINE Place paged(i32 key) const {
+  FOVEA_INLINE bool in_pages() const { return kSpec.loads != Loads::any || task_.p.page_table != nullptr; }
+
+  // In pages, of a key past the used ones: that of the last one.
+  FOVEA_INLINE Place place(i32 key) const {
     const FwdParams& p = task_.p;
+    if (!in_pages()) return {task_.seq.kv_batch, task_.seq.kv_begin + key};
     key = min(key, task_.seq.kv_used - 1);
     const i32 index = page_index(p, key);
     return {page_of(p, task_.seq.batch, index), key - index * p.page_size};
   }
 
-  // `own`: where the lane's row lies.
-  template <class Copy>
-  FOVEA_INLINE void copy(const Copy& rows, SmemPtr tile, const RowTensor& tensor, i32 key0, i32 valid,
-                         const Place& own) const {
-    rows.copy(tile, valid, row_of(tensor, own), [&](i32 row) { return row_of(tensor, paged(key0 + row)); });
+  FOVEA_INLINE void load_narrow(i32 key0, i32 valid, i32 slot) const {
+    const FwdParams& p = task_.p;
+    const Place k_place = place(key0 + k_.owned_row());
+    if constexpr (kAlike) {
+      FOVEA_ROLLED
+      for (i32 i = 0; i < 2; ++i) {  // one copy in the code, which is a large one
+        auto rows = k_;
+        if (i == 1) rows = v_;
+        rows.copy_narrow(i == 0 ? this->k_tile(slot) : this->v_tile(slot), valid,
+                         row_of(either(i == 0, p.k, p.v), k_place));
+      }
+    } else {
+      k_.copy_narrow(this->k_tile(slot), valid, row_of(p.k, k_place));
+      v_.copy_narrow(this->v_tile(slot), valid, row_of(p.v, place(key0 + v_.owned_row())));
+    }
+  }
+
+  FOVEA_INLINE static RowTensor either(bool first, const RowTensor& a, const RowTensor& b) {
+    return {first ? a.data : b.data, first ? a.stride_b : b.stride_b, first ? a.stride_s : b.stride_s,
+            first ? a.stride_h : b.stride_h};
   }
 
   FOVEA_INLINE const u8* row_of(const RowTensor& tensor, const Place& place) const {
@@ -117,17 +138,16 @@ FOVEA_INLINE void load_queries(const FwdTask& task, SmemPtr target) {
   const i32 valid = task.seq.q_used * heads_per_tile<kSpec>(p) - row0;
   if constexpr (kSpec.loads == Loads::any || kSpec.rows == Rows::group) {
     const AnyRowCopy<kSpec.q_tile(), RowOrder::plain, kSpec.threads(), kSpec.loads> rows(p.head_dim_qk, p.align_qkv);
-    if constexpr (kSpec.rows == Rows::group) {
-      const auto row_at = [&](i32 tile_row) {
-        const i32 row = row0 + max(0, min(tile_row, valid - 1));
-        const i32 query = query_of<kSpec>(p, row);
-        const i32 head = head_of<kSpec>(p, task.tile, row, query);
-        return data + 2 * (element + query * p.q.stride_s + head * p.q.stride_h);
-      };
-      rows.copy(target, valid, row_at(rows.owned_row()), row_at);
+    const auto row_at = [&](i32 tile_row) {
+      const i32 row = row0 + max(0, min(tile_row, valid - 1));
+      const i32 query = query_of<kSpec>(p, row);
+      const i32 head = head_of<kSpec>(p, task.tile, row, query);
+      return data + 2 * (element + query * p.q.stride_s + head * p.q.stride_h);
+    };
+    if (!rows.wide()) {
+      rows.copy_narrow(target, valid, row_at(rows.owned_row()));
     } else {
-      const i64 first = element + row0 * p.q.stride_s + task.tile.head_q * p.q.stride_h;
-      rows.copy_at_stride(target, valid, data + 2 * first, 2 * p.q.stride_s);
+      rows.copy_found(target, valid, row_at(rows.owned_row()));
     }
   } else {
     const GmemRows<16> rows{data + 2 * (element + task.tile.head_q * p.q.stride_h), 2 * p.q.stride_s};

@@ -14,7 +14,8 @@ namespace {
 
 constexpr double kWrong = 0.05;  // a right result is within 0.004
 
-// plain: the smallest call. odd_mask: mask rows that no vector load may read.
+// plain: the smallest call. odd_mask: mask rows that no vector load may read. narrow: rows that no copy of 16 bytes may
+// read. capped: few rows with a bias and a softcap.
 // wgmma: fwd_wgmma, several tiles per CTA.
 // growing: scores that outgrow the maxima of earlier blocks.
 enum class Features {
@@ -24,6 +25,8 @@ enum class Features {
   odd_mask,
   biased,
   biased_fp16,
+  capped,
+  narrow,
   paged,
   split,
   wgmma,
@@ -56,6 +59,11 @@ SmallCall small_call(Features setup) {
     if (setup == Features::wgmma_both || setup == Features::wgmma_odd_both) call.add_mask(64);
     return call;
   }
+  if (setup == Features::narrow) {
+    SmallCall call(72, 150);
+    call.use_narrow_rows();
+    return call;
+  }
   if (setup == Features::split) {
     SmallCall call(kRows, 600);
     call.problem.requested_splits = 3;  // the last one has no keys
@@ -67,6 +75,10 @@ SmallCall small_call(Features setup) {
   SmallCall call(vectors ? 72 : kRows, setup == Features::odd_mask ? 303 : 304);
   if (setup == Features::paged) {
     call.use_pages();
+  } else if (setup == Features::capped) {
+    call.add_bias();
+    call.problem.softmax_scale = 0.5F;
+    call.problem.softcap = 2.0F;
   } else if (biased) {
     call.add_bias(setup == Features::biased ? FOVEA_BF16 : FOVEA_F16);
     call.problem.softmax_scale = 0.2F;  // no power of two
@@ -139,6 +151,21 @@ const Mutant kMutants[] = {
      model::Code::copy_in_flight, Features::biased},
     {"bias_of_another_stage", "device/kernels/fwd_mma.h", "views.begin(s, task_.p, bias_tile_, slot_);",
      "views.begin(s, task_.p, bias_tile_, next_slot_);", model::Code::copy_in_flight, Features::biased},
+    {"capped_scores_scaled_again", "device/attention/score_views.h",
+     "return kSpec.loads != Loads::any && !(kSpec.open_views() && p.softcap != 0.0F);",
+     "return kSpec.loads != Loads::any;", std::nullopt, Features::capped},
+    {"softcap_of_few_rows_dropped", "device/kernels/fwd_mma_warp.h", "if (!kCaps || p.softcap == 0.0F) {",
+     "if (true) {", std::nullopt, Features::capped},
+    {"end_of_a_narrow_row_left_out", "device/tile/copy_any.h", "if (!ends_whole_ || align_ < 4) {", "if (align_ < 4) {",
+     model::Code::uninitialised_memory, Features::narrow},
+    {"end_of_a_narrow_row_copied_whole", "device/tile/copy_any.h", "inside ? bytes_ : 0);", "inside ? 16 : 0);",
+     model::Code::out_of_bounds, Features::narrow},
+    {"narrow_rows_found_once", "device/tile/copy_any.h", "const u32 owner = map_.owner(pass);",
+     "const u32 owner = map_.owner(0);", std::nullopt, Features::narrow},
+    {"narrow_k_taken_for_v", "device/kernels/fwd_mma_loads.h", "either(i == 0, p.k, p.v)", "either(true, p.k, p.v)",
+     std::nullopt, Features::narrow},
+    {"first_block_of_one_loop_overwritten", "device/kernels/fwd_mma.h", "    slot_ = 1;\n", "    slot_ = 0;\n",
+     model::Code::uninitialised_memory, Features::narrow},
     {"pages_taken_in_storage_order", "device/kernels/fwd_mma_loads.h",
      "return {page_of(p, task_.seq.batch, index), key", "return {index, key", std::nullopt, Features::paged},
     {"row_inside_the_page_dropped", "device/kernels/fwd_mma_loads.h", "index), key - index * p.page_size};",
@@ -267,9 +294,10 @@ TEST(KernelSetups, AreRightWithoutAMutation) {
   Jit jit(toy_config(scratch.path() + "/cache"), 0, embedded_bundle());
   model::Modules modules(jit);
   for (const Features setup :
-       {Features::plain, Features::masked, Features::odd_mask, Features::biased, Features::biased_fp16, Features::paged,
-        Features::split, Features::wgmma, Features::wgmma_masked, Features::wgmma_odd_mask, Features::wgmma_biased,
-        Features::wgmma_both, Features::wgmma_odd_bias, Features::wgmma_odd_both}) {
+       {Features::plain, Features::masked, Features::odd_mask, Features::biased, Features::biased_fp16,
+        Features::capped, Features::narrow, Features::paged, Features::split, Features::wgmma, Features::wgmma_masked,
+        Features::wgmma_odd_mask, Features::wgmma_biased, Features::wgmma_both, Features::wgmma_odd_bias,
+        Features::wgmma_odd_both}) {
     SmallCall call = small_call(setup);
     const Result<model::Report> report = run(call, setup, modules, {});
     ASSERT_TRUE(report.ok()) << to_string(report.error());
