@@ -53,17 +53,20 @@ FOVEA_INLINE void store_element(void* out, i64 at, Element element, f32 value) {
   }
 }
 
-// One 16-row block of a warp's accumulators, scaled and narrowed, into the output tile; factor[h] belongs to rows of
-// half h. `view` starts at the block's first row.
+// Normalises one row of a 16-row block, that of half `half`.
+template <i32 kOutTiles>
+FOVEA_INLINE void scale_row(Array<FragC, kOutTiles>& o, i32 half, f32 factor) {
+  FOVEA_UNROLL
+  for (i32 i = 0; i < 2 * kOutTiles; ++i) o[i / 2].reg[2 * half + i % 2] *= factor;
+}
+
+// One 16-row block of a warp's output, narrowed, into the output tile. `view` starts at the block's first row.
 template <FwdSpec kSpec, i32 kOutTiles>
 FOVEA_INLINE void stage_block(const LdmatrixView<kSpec.o_tile(), LdmatrixPattern::a_row_major>& view, u32 row,
-                              const Array<FragC, kOutTiles>& o, const Array<f32, 2>& factor) {
+                              const Array<FragC, kOutTiles>& o) {
   FOVEA_UNROLL
   for (i32 n = 0; n < kOutTiles; n += 2) {
-    Array<FragC, 2> pair;
-    FOVEA_UNROLL
-    for (i32 i = 0; i < 8; ++i) pair[i / 4].reg[i % 4] = o[n + i / 4].reg[i % 4] * factor[(i / 2) % 2];
-    store_matrix<kSpec.store>(view, row, static_cast<u32>(8 * n), as_a_operand<kSpec.element>(pair[0], pair[1]));
+    store_matrix<kSpec.store>(view, row, static_cast<u32>(8 * n), as_a_operand<kSpec.element>(o[n], o[n + 1]));
   }
 }
 
@@ -141,7 +144,7 @@ FOVEA_INLINE void store_rows(SmemPtr smem, const FwdParams& p, const FwdSequence
 
 // fp32 output of one row, straight from the accumulators: two neighbouring columns per lane and n8 tile.
 template <FwdSpec kSpec, i32 kOutTiles>
-FOVEA_INLINE void store_row_f32(f32* row, const Array<FragC, kOutTiles>& o, i32 half, f32 factor, i32 cols) {
+FOVEA_INLINE void store_row_f32(f32* row, const Array<FragC, kOutTiles>& o, i32 half, i32 cols) {
   const i32 first = 2 * static_cast<i32>(isa::laneid() & 3U);
   // A number, for of a pointer the compiler finds every element anew, by six instructions.
   const u64 address = address_of(row + first);
@@ -149,8 +152,8 @@ FOVEA_INLINE void store_row_f32(f32* row, const Array<FragC, kOutTiles>& o, i32 
   FOVEA_UNROLL
   for (i32 n = 0; n < kOutTiles; ++n) {
     f32* pair = reinterpret_cast<f32*>(address + static_cast<u64>(32 * n));
-    const f32 x = o[n].reg[2 * half] * factor;
-    const f32 y = o[n].reg[2 * half + 1] * factor;
+    const f32 x = o[n].reg[2 * half];
+    const f32 y = o[n].reg[2 * half + 1];
     if constexpr (kSpec.loads != Loads::any) {
       isa::st_global<U32x2>(pair, {f32_bits(x), f32_bits(y)});
     } else {

@@ -199,11 +199,13 @@ class RowBias {
     const i32 first = key0 + lane_first_key(isa::laneid());
     const bool fp32 = element(p) == Element::fp32;
     const bool last = near_row_end(p.bias, key0 + kSpec.tile_n);
-    read_by<kSpec>(reads_of<kSpec>(p.bias), [&]<ViewReads kReads>() {
+    ViewReads reads = reads_of<kSpec>(p.bias);
+    if (kAny && fp32 && reads == ViewReads::words) reads = ViewReads::elements;  // words are elements
+    read_by<kSpec>(reads, [&]<ViewReads kReads>() {
       if constexpr (kReads != ViewReads::words) {
         FOVEA_UNROLL
         for (i32 g = 0; g < kGroups; ++g) words_[g] = bias_words<kReads>(p.bias, fp32, row, first + 32 * g);
-      } else if (fp32) {
+      } else if (!kAny && fp32) {
         fetch_words<4>(static_cast<const u8*>(p.bias.data) + 4 * row, p.bias.keys, first, last);
       } else {
         fetch_words<2>(static_cast<const u8*>(p.bias.data) + 2 * row, p.bias.keys, first, last);

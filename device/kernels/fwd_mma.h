@@ -71,7 +71,7 @@ class FwdMma {
         for_each_row<kSpec>(0, [&](i32 block, i32 half, i32) {
           const RowStats& stats = warp_.stats[block];
           again = again || is_far<kSpec.element>(stats.max[half], exponent_scale<kSpec>(task_.p)) ||
-                  !(stats.sum[half] < -kMinusInfinity);
+                  !(stats.sum[half] <= kLostSum);
         });
         // redux: a value that the compiler knows to be the same for the warp, so that loops stay uniform.
         if (isa::redux_or(isa::bar_red_or(0, kSpec.threads(), again) ? 1U : 0U) == 0U) return;
@@ -193,16 +193,14 @@ class FwdMma {
       FOVEA_UNROLL
       for (i32 row_block = 0; row_block < Warp::kRowBlocks; ++row_block) level_visible<Warp::kKeyTiles>(s[row_block]);
     }
-    if constexpr (!kSumsTell<kSpec>) {
-      raise_maxima<kSpec, Looking::every>(warp_, s, task_.p);
-    } else if (again) {
-      raise_maxima<kSpec, Looking::growing>(warp_, s, task_.p);
-    } else if (warp_.looks) {
-      raise_maxima<kSpec, Looking::open>(warp_, s, task_.p);
+    if (kSumsTell<kSpec> && again) {
+      raise_maxima<kSpec, true>(warp_, s, task_.p);
+    } else if (!kSumsTell<kSpec> || warp_.looks) {
+      raise_maxima<kSpec, false>(warp_, s, task_.p);
     }
     if (again) subtract_far_maxima<kSpec>(s, warp_, task_.p);
     value_product<kSpec>(warp_, s, VView<kSpec>(keys_.v_tile(slot_)), task_.p, again);
-    if constexpr (kSumsTell<kSpec>) raise_outgrown_maxima<kSpec>(warp_, task_.p, again);
+    if constexpr (kSumsTell<kSpec>) warp_.looks = isa::vote_any(sums_outgrown(warp_)) || warp_.looks;
     advance();
   }
 

@@ -9,8 +9,7 @@ namespace fovea::kernels {
 // Normalises and writes the warp's rows; 16-bit output is only staged, the CTA stores it after a barrier. Rows that are
 // no queries are empty rows. `row` is the lane's first, `warp_row` the warp's first row in the tile.
 template <FwdSpec kSpec>
-FOVEA_INLINE void finish_warp(const FwdMmaWarp<kSpec>& warp, const FwdTask& task, i32 row, SmemPtr stage,
-                              i32 warp_row) {
+FOVEA_INLINE void finish_warp(FwdMmaWarp<kSpec>& warp, const FwdTask& task, i32 row, SmemPtr stage, i32 warp_row) {
   using Warp = FwdMmaWarp<kSpec>;
   const FwdParams& p = task.p;
   f32 sink = kMinusInfinity;
@@ -20,7 +19,6 @@ FOVEA_INLINE void finish_warp(const FwdMmaWarp<kSpec>& warp, const FwdTask& task
   const LdmatrixView<kSpec.o_tile(), LdmatrixPattern::a_row_major> o_view(stage);
   FOVEA_UNROLL
   for (i32 block = 0; block < Warp::kRowBlocks; ++block) {
-    Array<f32, 2> factor;
     FOVEA_UNROLL
     for (i32 half = 0; half < 2; ++half) {
       const RowPlace place = row_place<kSpec>(p, task.seq, task.tile, row + 16 * block + 8 * half);
@@ -42,15 +40,13 @@ FOVEA_INLINE void finish_warp(const FwdMmaWarp<kSpec>& warp, const FwdTask& task
           isa::st_global<f32>(lse + 1, query ? sum : 0.0F);
         }
       }
+      scale_row(warp.o[block], half, result.factor);
       if (p.out_f32 != 0 && inside) {
         f32* out = static_cast<f32*>(p.out.data) + place.out;
-        store_row_f32<kSpec>(out, warp.o[block], half, result.factor, p.head_dim_v);
+        store_row_f32<kSpec>(out, warp.o[block], half, p.head_dim_v);
       }
-      factor[half] = result.factor;
     }
-    if (p.out_f32 == 0) {
-      stage_block<kSpec>(o_view, static_cast<u32>(warp_row + 16 * block), warp.o[block], factor);
-    }
+    if (p.out_f32 == 0) stage_block<kSpec>(o_view, static_cast<u32>(warp_row + 16 * block), warp.o[block]);
   }
 }
 

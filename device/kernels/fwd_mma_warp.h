@@ -26,8 +26,8 @@ struct FwdMmaWarp {
   static constexpr i32 kOutTiles = kSpec.head_dim_v / 8;
   Array<Array<FragC, kOutTiles>, kRowBlocks> o;
   Array<RowStats, kRowBlocks> stats;
-  // Whether blocks are looked at for maxima, as some row of the warp is unsettled. Where weights have no room to grow
-  // they always are.
+  // Whether the next block is looked at for maxima, as some row of the warp is unsettled, or has outgrown its own.
+  // Where weights have no room to grow each block is.
   bool looks;
 };
 
@@ -226,56 +226,56 @@ FOVEA_INLINE void raise_row(FwdMmaWarp<kSpec>& warp, i32 block, i32 half, f32 se
   }
 }
 
-// Whose maxima a look at a block raises.
-enum class Looking : u8 {
-  every,   // of all rows that have outgrown theirs
-  open,    // of those that are unsettled
-  growing  // also of those that grow beyond kMostGrowthAgain: others come out as with `open`, to the last bit
-};
-
-// Moves the rows whose maxima this key block outgrows. That some row moves is decided by the warp, from the lanes'
-// parts: where none has outgrown the row's maximum, the row has not. Which row does is decided by the row.
-template <FwdSpec kSpec, Looking kLooking>
-FOVEA_INLINE void raise_maxima(FwdMmaWarp<kSpec>& warp, const FwdScores<kSpec>& s, const FwdParams& p) {
-  const f32 scale_log2 = exponent_scale<kSpec>(p);
-  const auto open = [&](f32 max) { return kLooking == Looking::every || unsettled(max, scale_log2); };
-  Array<Array<f32, 2>, FwdMmaWarp<kSpec>::kRowBlocks> seen;
-  bool some = false;
-  for_each_row<kSpec>(0, [&](i32 block, i32 half, i32) {
-    const f32 max = warp.stats[block].max[half];
-    seen[block][half] = kLooking == Looking::growing || open(max) ? lane_maximum(s[block], half, max) : max;
-    some = some || outgrown(seen[block][half], max, scale_log2);
-  });
-  if (!isa::vote_any(some)) return;
-  bool some_open = false;
-  for_each_row<kSpec>(0, [&](i32 block, i32 half, i32) {
-    const f32 max = warp.stats[block].max[half];
-    const f32 largest = quad_max(seen[block][half]);
-    const bool grows = kLooking == Looking::growing && (largest - max) * scale_log2 > kMostGrowthAgain;
-    raise_row(warp, block, half, grows || open(max) ? largest : max, scale_log2);
-    some_open = some_open || open(warp.stats[block].max[half]);
-  });
-  if (kLooking == Looking::open) warp.looks = isa::redux_or(some_open ? 1U : 0U) != 0U;
-}
-
-// The same behind a block that nobody looked at, from the rows' sums. A row that is lost by that gets a sum of NaN,
-// unless the tile runs again already: one whose sum is beyond kLostSum, or that must look at every block from now on.
+// Whether some sum of the lane's says that its row has outgrown its maximum.
 template <FwdSpec kSpec>
-FOVEA_INLINE void raise_outgrown_maxima(FwdMmaWarp<kSpec>& warp, const FwdParams& p, bool again) {
+FOVEA_INLINE bool sums_outgrown(const FwdMmaWarp<kSpec>& warp) {
   bool some = false;
   for_each_row<kSpec>(
       0, [&](i32 block, i32 half, i32) { some = some || warp.stats[block].sum[half] > kLargestRunningSum; });
-  if (!isa::vote_any(some)) return;
+  return some;
+}
+
+// Moves rows to other maxima before a key block's weights are taken: those whose scores in it outgrow theirs, where
+// they are looked at, and those whose sums say that they have outgrown it before. Looked at are all rows, or, where
+// sums tell, those that are unsettled; kAgain: also those that would grow beyond kMostGrowthAgain, others come out as
+// without, to the last bit. A row that is lost by a move gets a sum of NaN, unless the tile runs again already: one
+// whose sum is beyond kLostSum, or that must be looked at from now on. That some row moves is decided by the warp, from
+// the lanes' parts: where none has outgrown the row's maximum, the row has not. Which row does is decided by the row.
+template <FwdSpec kSpec, bool kAgain>
+FOVEA_INLINE void raise_maxima(FwdMmaWarp<kSpec>& warp, const FwdScores<kSpec>& s, const FwdParams& p) {
+  constexpr bool kTell = kSumsTell<kSpec>;
   const f32 scale_log2 = exponent_scale<kSpec>(p);
+  const auto open = [&](f32 max) { return !kTell || unsettled(max, scale_log2); };
+  Array<Array<f32, 2>, FwdMmaWarp<kSpec>::kRowBlocks> seen, told;
+  bool some = false;
   for_each_row<kSpec>(0, [&](i32 block, i32 half, i32) {
-    const f32 sum = quad_max(warp.stats[block].sum[half]);
-    const f32 above = isa::lg2_approx_ftz(sum) * isa::rcp_approx_ftz(scale_log2);
     const f32 max = warp.stats[block].max[half];
-    const bool moves = sum > kLargestRunningSum && !unsettled(max, scale_log2);
-    raise_row(warp, block, half, moves ? max + above : max, scale_log2);
-    const bool lost = moves && (sum > kLostSum || unsettled(warp.stats[block].max[half], scale_log2));
-    if (lost && !again) warp.stats[block].sum[half] = kQuietNaN;
+    told[block][half] = max;
+    seen[block][half] = kAgain || open(max) ? lane_maximum(s[block], half, max) : max;
+    some = some || outgrown(seen[block][half], max, scale_log2);
   });
+  if (kTell && isa::vote_any(sums_outgrown(warp))) {
+    some = true;
+    for_each_row<kSpec>(0, [&](i32 block, i32 half, i32) {
+      RowStats& stats = warp.stats[block];
+      const f32 sum = quad_max(stats.sum[half]);
+      const f32 above = isa::lg2_approx_ftz(sum) * isa::rcp_approx_ftz(scale_log2);
+      const bool tells = sum > kLargestRunningSum && !open(stats.max[half]);
+      if (tells) told[block][half] += above;
+      const bool lost = tells && (sum > kLostSum || open(told[block][half]));
+      if (lost && !kAgain) stats.sum[half] = kQuietNaN;
+    });
+  }
+  if (!isa::vote_any(some)) return;
+  bool some_open = false;
+  for_each_row<kSpec>(0, [&](i32 block, i32 half, i32) {
+    RowStats& stats = warp.stats[block];
+    const f32 largest = quad_max(seen[block][half]);
+    const bool grows = kAgain && (largest - told[block][half]) * scale_log2 > kMostGrowthAgain;
+    raise_row(warp, block, half, grows || open(stats.max[half]) ? largest : told[block][half], scale_log2);
+    some_open = some_open || open(stats.max[half]);
+  });
+  if (kTell) warp.looks = isa::redux_or(some_open ? 1U : 0U) != 0U;
 }
 
 // Subtracts a row's maximum from its scores where it is far.
