@@ -53,13 +53,6 @@ FOVEA_INLINE void store_element(void* out, i64 at, Element element, f32 value) {
   }
 }
 
-// Normalises one row of a 16-row block, that of half `half`.
-template <i32 kOutTiles>
-FOVEA_INLINE void scale_row(Array<FragC, kOutTiles>& o, i32 half, f32 factor) {
-  FOVEA_UNROLL
-  for (i32 i = 0; i < 2 * kOutTiles; ++i) o[i / 2].reg[2 * half + i % 2] *= factor;
-}
-
 // One 16-row block of a warp's output, narrowed, into the output tile. `view` starts at the block's first row.
 template <FwdSpec kSpec, i32 kOutTiles>
 FOVEA_INLINE void stage_block(const LdmatrixView<kSpec.o_tile(), LdmatrixPattern::a_row_major>& view, u32 row,

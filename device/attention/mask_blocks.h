@@ -77,10 +77,8 @@ FOVEA_INLINE BlockBits mask_blocks(const FwdParams& p, const FwdSequence& seq, c
     if (reads == ViewReads::words && near_row_end(p.mask, key + kKeysPerLane)) reads = ViewReads::elements;
     ColumnFinds finds;
     read_by<kSpec>(reads, [&]<ViewReads kReads>() {
-      constexpr bool kAny = kSpec.loads == Loads::any;  // whose code has all kinds of reads
-      constexpr i32 kBatch = kReads == ViewReads::elements ? 1
-                             : kReads == ViewReads::words  ? (kAny ? 4 : 8)
-                                                           : (kAny ? 8 : 16);
+      constexpr i32 kShare = kSpec.loads == Loads::any ? 2 : 1;  // whose code has all kinds of reads
+      constexpr i32 kBatch = kReads == ViewReads::elements ? 1 : (kReads == ViewReads::words ? 8 : 16) / kShare;
       finds = look_down<kBatch>(warp, rows, kSpec.warps(),
                                 [&](i32 row) { return mask_sixteen<kReads>(p.mask, row_at(row), key); });
     });

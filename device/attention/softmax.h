@@ -19,6 +19,13 @@ struct RowStats {
 
 FOVEA_INLINE RowStats empty_rows() { return {{kMinusInfinity, kMinusInfinity}, {0.0F, 0.0F}}; }
 
+// Multiplies the lane's elements of one row (half 0 or 1) of a block's scores or output.
+template <i32 kTiles>
+FOVEA_INLINE void scale_row(Array<FragC, kTiles>& block, i32 half, f32 factor) {
+  FOVEA_UNROLL
+  for (i32 i = 0; i < 2 * kTiles; ++i) block[i / 2].reg[2 * half + i % 2] *= factor;
+}
+
 // Maximum and sum over the four lanes that share a row.
 FOVEA_INLINE f32 quad_max(f32 x) {
   x = isa::max(x, isa::shfl_bfly(x, 1U));

@@ -146,10 +146,7 @@ class BlockViews {
       bias_[block][half].begin(s[block], half);
     });
     if (p.bias_scale == 1.0F) return;
-    for_each_row<kSpec>(0, [&](i32 block, i32 half, i32) {
-      FOVEA_UNROLL
-      for (i32 i = 0; i < 2 * FwdMmaWarp<kSpec>::kKeyTiles; ++i) s[block][i / 2].reg[2 * half + i % 2] *= p.bias_scale;
-    });
+    for_each_row<kSpec>(0, [&](i32 block, i32 half, i32) { scale_row(s[block], half, p.bias_scale); });
   }
 
   // exact: see RowBias. With bias_tiles the bias comes from `tile`.
@@ -219,11 +216,7 @@ inline constexpr f32 kMostGrowthAgain = 24.0F;
 template <FwdSpec kSpec>
 FOVEA_INLINE void raise_row(FwdMmaWarp<kSpec>& warp, i32 block, i32 half, f32 seen, f32 scale_log2) {
   const f32 factor = raise_max(warp.stats[block], half, seen, scale_log2);
-  FOVEA_UNROLL
-  for (i32 n = 0; n < FwdMmaWarp<kSpec>::kOutTiles; ++n) {
-    warp.o[block][n].reg[2 * half] *= factor;
-    warp.o[block][n].reg[2 * half + 1] *= factor;
-  }
+  scale_row(warp.o[block], half, factor);
 }
 
 // Whether some sum of the lane's says that its row has outgrown its maximum.
